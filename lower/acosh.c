@@ -15,16 +15,16 @@ lower(glow_builder *b, glow_node *n)
 {
     glow_value *x = n->in[0], *near, *far;
     glow_value *h = glow_lower_times(b, glow_lower_plus(b, x, -1), 0.5);
-    glow_value *w = glow_lower_sqrt(b, glow_lower_plus(b, h, 1));
+    glow_value *w = glow_build_sqrt(b, glow_lower_plus(b, h, 1));
     glow_value *i = glow_lower_over(b, 1, x);
 
-    near = glow_lower_div(b, h, glow_lower_plus(b, w, 1));
-    near = glow_lower_add(b, glow_lower_sqrt(b, h), near);
+    near = glow_build_div(b, h, glow_lower_plus(b, w, 1));
+    near = glow_build_add(b, glow_build_sqrt(b, h), near);
     near = glow_lower_times(b, glow_lower_log1p(b, near), 2);
-    i = glow_lower_from(b, 1, glow_lower_mul(b, i, i));
-    far = glow_lower_log(b, glow_lower_plus(b, glow_lower_sqrt(b, i), 1));
-    far = glow_lower_add(b, far, glow_lower_log(b, x));
-    return glow_lower_select(b, glow_lower_below(b, x, 2), near, far);
+    i = glow_lower_from(b, 1, glow_build_mul(b, i, i));
+    far = glow_build_log(b, glow_lower_plus(b, glow_build_sqrt(b, i), 1));
+    far = glow_build_add(b, far, glow_build_log(b, x));
+    return glow_build_select(b, glow_lower_below(b, x, 2), near, far);
 }
 
 const glow_pass glow_pass_lower_acosh = {

@@ -19,8 +19,8 @@ lower(glow_builder *b, glow_node *n)
     if (!glow_lower_train_begin(b, n, a->norm_coefficient, &s))
         return NULL;
     rate = glow_lower_times(b, s.t, (double)a->decay_factor);
-    rate = glow_lower_div(b, s.r, glow_lower_plus(b, rate, 1));
-    h = glow_lower_add(b, s.kept[0], glow_lower_mul(b, s.g, s.g));
+    rate = glow_build_div(b, s.r, glow_lower_plus(b, rate, 1));
+    h = glow_build_add(b, s.kept[0], glow_build_mul(b, s.g, s.g));
     rate = glow_lower_rate(b, &s, rate);
     glow_lower_train_end(b, n, 0,
                          glow_lower_step(b, s.x, rate, s.g, h, a->epsilon));

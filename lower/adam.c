@@ -18,7 +18,7 @@ static glow_value *
 blend(glow_builder *b, glow_value *old, glow_value *now, float keep)
 {
     now = glow_lower_times(b, now, 1 - (double)keep);
-    return glow_lower_add(b, glow_lower_times(b, old, (double)keep), now);
+    return glow_build_add(b, glow_lower_times(b, old, (double)keep), now);
 }
 
 /* 1 - base^t */
@@ -28,7 +28,7 @@ missing(glow_builder *b, float base, glow_value *t)
     glow_value *power = glow_lower_splat(b, t->type, (double)base);
 
     power = GLOW_BUILD_PLAIN(b, pow, GLOW_IN(power, t));
-    return glow_lower_sub(b, glow_lower_splat(b, t->type, 1), power);
+    return glow_build_sub(b, glow_lower_splat(b, t->type, 1), power);
 }
 
 /*
@@ -40,11 +40,11 @@ corrected_rate(glow_builder *b, const glow_adam *a, const glow_lower_train *s)
 {
     glow_value *later = glow_lower_splat(b, s->t->type, 0), *y;
 
-    y = GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(missing(b, a->beta, s->t)));
-    y = glow_lower_mul(b, s->r, y);
-    y = glow_lower_div(b, y, missing(b, a->alpha, s->t));
+    y = glow_build_sqrt(b, missing(b, a->beta, s->t));
+    y = glow_build_mul(b, s->r, y);
+    y = glow_build_div(b, y, missing(b, a->alpha, s->t));
     later = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(later, s->t));
-    return GLOW_BUILD_PLAIN(b, select, GLOW_IN(later, y, s->r));
+    return glow_build_select(b, later, y, s->r);
 }
 
 /* Epsilon as it stands beside a root that is not corrected. */
@@ -56,8 +56,8 @@ corrected_epsilon(glow_builder *b, const glow_adam *a,
 
     later = glow_lower_splat(b, s->t->type, 0);
     later = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(later, s->t));
-    root = GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(missing(b, a->beta, s->t)));
-    root = GLOW_BUILD_PLAIN(b, select, GLOW_IN(later, root, one));
+    root = glow_build_sqrt(b, missing(b, a->beta, s->t));
+    root = glow_build_select(b, later, root, one);
     return glow_lower_rate(b, s, glow_lower_times(b, root, (double)a->epsilon));
 }
 
@@ -70,7 +70,7 @@ decayed(glow_builder *b, const glow_adam *a, const glow_lower_train *s)
     if (a->weight_decay == 0)
         return s->x;
     keep = glow_lower_times(b, s->r, (double)a->weight_decay);
-    return glow_lower_mul(b, s->x,
+    return glow_build_mul(b, s->x,
                           glow_lower_rate(b, s, glow_lower_from(b, 1, keep)));
 }
 
@@ -81,10 +81,10 @@ step_corrected(glow_builder *b, const glow_adam *a, const glow_lower_train *s,
 {
     glow_value *epsilon = corrected_epsilon(b, a, s);
 
-    h = GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(h));
-    h = glow_lower_add(b, h, epsilon);
-    v = glow_lower_mul(b, rate, v);
-    return glow_lower_sub(b, x, glow_lower_div(b, v, h));
+    h = glow_build_sqrt(b, h);
+    h = glow_build_add(b, h, epsilon);
+    v = glow_build_mul(b, rate, v);
+    return glow_build_sub(b, x, glow_build_div(b, v, h));
 }
 
 static glow_value *
@@ -97,7 +97,7 @@ lower(glow_builder *b, glow_node *n)
     if (!glow_lower_train_begin(b, n, a->norm_coefficient, &s))
         return NULL;
     v = blend(b, s.kept[0], s.g, a->alpha);
-    h = blend(b, s.kept[1], glow_lower_mul(b, s.g, s.g), a->beta);
+    h = blend(b, s.kept[1], glow_build_mul(b, s.g, s.g), a->beta);
     rate = glow_lower_rate(b, &s, corrected_rate(b, a, &s));
     x = decayed(b, a, &s);
     x = a->correct_first ? step_corrected(b, a, &s, x, rate, v, h)

@@ -98,7 +98,7 @@ lower(glow_builder *b, glow_node *n)
         }
     if (!v)
         return NULL;
-    v = glow_lower_div(
+    v = glow_build_div(
         b, v, glow_lower_spread(b, sizes(b, v->type->elem, x, y), 1, y));
     return glow_lower_convert(b, v, kind);
 }

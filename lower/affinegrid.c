@@ -43,7 +43,7 @@ lower(glow_builder *b, glow_node *n)
         GLOW_DIMS_OF(y.at[0], glow_dims_count(g->size), axes + 1));
     theta = GLOW_BUILD(b, transpose, GLOW_IN(theta),
                        .shuffle = GLOW_DIMS_OF(0, 2, 1));
-    return glow_lower_reshape(
+    return glow_build_reshape(
         b, GLOW_BUILD_PLAIN(b, batchmatmul, GLOW_IN(p, theta)), y);
 }
 

@@ -15,7 +15,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *a = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(x));
     glow_value *y = glow_lower_from(b, 1, a);
 
-    y = glow_lower_log1p(b, glow_lower_div(b, glow_lower_add(b, a, a), y));
+    y = glow_lower_log1p(b, glow_build_div(b, glow_build_add(b, a, a), y));
     return glow_lower_signed(b, x, glow_lower_times(b, y, 0.5));
 }
 

@@ -56,7 +56,7 @@ masked(glow_builder *b, const glow_node *n, glow_value *s)
     if (mask && s && mask->type->elem == GLOW_BOOL)
         s = hide(b, s, mask, 0);
     else if (mask && s)
-        s = glow_lower_add(
+        s = glow_build_add(
             b, s,
             glow_lower_spread(b, glow_lower_convert(b, mask, s->type->elem), 0,
                               s->type->shape));
@@ -107,7 +107,7 @@ as_batch(glow_builder *b, glow_value *v, int64_t batch, int64_t rows)
 {
     glow_dims s = v->type->shape;
 
-    return glow_lower_reshape(b, v, GLOW_DIMS_OF(batch, rows, s.at[3]));
+    return glow_build_reshape(b, v, GLOW_DIMS_OF(batch, rows, s.at[3]));
 }
 
 static glow_value *
@@ -124,7 +124,7 @@ lower(glow_builder *b, glow_node *n)
     key = GLOW_BUILD(b, transpose, GLOW_IN(key),
                      .shuffle = GLOW_DIMS_OF(0, 2, 1));
     s = GLOW_BUILD_PLAIN(b, batchmatmul, GLOW_IN(s, key));
-    s = glow_lower_reshape(b, s, n->out[1]->type->shape);
+    s = glow_build_reshape(b, s, n->out[1]->type->shape);
     s = stage[GLOW_SCORES_RAW] = glow_lower_times(b, s, (double)a->scale);
     if (a->soft_cap > 0) {
         s = glow_lower_by(b, s, (double)a->soft_cap);
@@ -141,7 +141,7 @@ lower(glow_builder *b, glow_node *n)
     y = GLOW_BUILD_PLAIN(b, batchmatmul,
                          GLOW_IN(as_batch(b, w, batch, rows), y));
     glow_builder_replace(b, n, 0,
-                         glow_lower_reshape(b, y, n->out[0]->type->shape));
+                         glow_build_reshape(b, y, n->out[0]->type->shape));
     glow_builder_replace(b, n, 1,
                          glow_lower_convert(b, stage[a->scores], kind));
     return glow_keep_rewritten(n);

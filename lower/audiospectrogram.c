@@ -29,7 +29,7 @@ frames(glow_builder *b, const glow_node *n, int64_t windows)
         glow_set_int(&from->storage->tensor, i,
                      i / s->window_size * s->window_stride +
                          i % s->window_size);
-    x = glow_lower_reshape(b, x, GLOW_DIMS_OF(glow_dims_count(x->type->shape)));
+    x = glow_build_reshape(b, x, GLOW_DIMS_OF(glow_dims_count(x->type->shape)));
     return GLOW_BUILD(b, gather, GLOW_IN(x, from), .axis = 0);
 }
 
@@ -63,10 +63,10 @@ lower(glow_builder *b, glow_node *n)
         part[i] = GLOW_BUILD_PLAIN(
             b, matmul,
             GLOW_IN(f, waves(b, s->window_size, y.at[1], kind, i * PI / 2)));
-        part[i] = glow_lower_mul(b, part[i], part[i]);
+        part[i] = glow_build_mul(b, part[i], part[i]);
     }
-    f = glow_lower_add(b, part[0], part[1]);
-    return s->magnitude_squared ? f : GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(f));
+    f = glow_build_add(b, part[0], part[1]);
+    return s->magnitude_squared ? f : glow_build_sqrt(b, f);
 }
 
 const glow_pass glow_pass_lower_audiospectrogram = {

@@ -16,7 +16,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *a = n->in[1], *u, *power, *is_log, *y;
     glow_dims shape = n->in[0]->type->shape;
 
-    u = glow_lower_add(b, n->in[0], glow_lower_spread(b, n->in[2], 1, shape));
+    u = glow_build_add(b, n->in[0], glow_lower_spread(b, n->in[2], 1, shape));
     if (!u)
         return NULL;
     u = GLOW_BUILD_PLAIN(
@@ -25,8 +25,8 @@ lower(glow_builder *b, glow_node *n)
         GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(a, glow_lower_splat(b, a->type, 0)));
     power = glow_lower_spread(b, a, 1, shape);
     y = GLOW_BUILD_PLAIN(b, pow, GLOW_IN(u, power));
-    y = glow_lower_div(b, glow_lower_plus(b, y, -1), power);
-    u = GLOW_BUILD_PLAIN(b, log, GLOW_IN(u));
+    y = glow_build_div(b, glow_lower_plus(b, y, -1), power);
+    u = glow_build_log(b, u);
     return GLOW_BUILD_PLAIN(
         b, select, GLOW_IN(glow_lower_spread(b, is_log, 1, shape), u, y));
 }

@@ -11,7 +11,7 @@
 static glow_value *
 lower(glow_builder *b, glow_node *n)
 {
-    return glow_lower_mul(
+    return glow_build_mul(
         b, n->in[0], glow_lower_spread(b, n->in[1], 1, n->in[0]->type->shape));
 }
 

@@ -35,10 +35,10 @@ lower(glow_builder *b, glow_node *n)
                                &(const glow_concat){.dim = 1});
     glow_value *t;
 
-    x = glow_lower_reshape(b, x, GLOW_DIMS_OF(s.at[0], count, s.at[1]));
+    x = glow_build_reshape(b, x, GLOW_DIMS_OF(s.at[0], count, s.at[1]));
     t = GLOW_BUILD(b, transpose, GLOW_IN(x), .shuffle = GLOW_DIMS_OF(0, 2, 1));
     x = GLOW_BUILD_PLAIN(b, batchmatmul, GLOW_IN(x, t));
-    x = glow_lower_reshape(b, x, GLOW_DIMS_OF(s.at[0], count * count));
+    x = glow_build_reshape(b, x, GLOW_DIMS_OF(s.at[0], count * count));
     return GLOW_BUILD(b, gather, GLOW_IN(x, positions(b, count)), .axis = 1);
 }
 

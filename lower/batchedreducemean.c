@@ -26,7 +26,7 @@ lower(glow_builder *b, glow_node *n)
         x = glow_lower_convert(b, x, GLOW_FLOAT);
     x = GLOW_BUILD(b, batchedreduceadd, GLOW_IN(x), .axes = r->axes);
     if (x)
-        x = glow_lower_div(b, x, glow_lower_splat(b, x->type, count));
+        x = glow_build_div(b, x, glow_lower_splat(b, x->type, count));
     return glow_lower_convert(b, x, kind);
 }
 

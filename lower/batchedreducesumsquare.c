@@ -17,7 +17,7 @@ lower(glow_builder *b, glow_node *n)
 
     if (glow_lower_is_short(kind))
         x = glow_lower_convert(b, x, GLOW_FLOAT);
-    x = glow_lower_mul(b, x, x);
+    x = glow_build_mul(b, x, x);
     x = GLOW_BUILD(b, batchedreduceadd, GLOW_IN(x), .axes = r->axes);
     return glow_lower_convert(b, x, kind);
 }

@@ -26,7 +26,7 @@ rows_of(glow_builder *b, const glow_node *n, glow_value *offsets, int64_t bags)
 
     first =
         table ? GLOW_BUILD(b, gather, GLOW_IN(first, table), .axis = 0) : NULL;
-    return first ? glow_lower_add(
+    return first ? glow_build_add(
                        b, glow_lower_convert(b, n->in[3], GLOW_INDEX64), first)
                  : NULL;
 }
@@ -39,7 +39,7 @@ lower(glow_builder *b, glow_node *n)
                                   GLOW_DIMS_OF(n->in[3]->type->shape.at[0]));
     glow_value *offsets = glow_lower_convert(b, n->in[2], GLOW_INDEX64);
     glow_value *weights =
-        glow_lower_reshape(b, n->in[0], GLOW_DIMS_OF(w.at[0], w.at[1]));
+        glow_build_reshape(b, n->in[0], GLOW_DIMS_OF(w.at[0], w.at[1]));
     glow_value *s, *rows;
 
     if (y.at[1] == 0)
@@ -50,7 +50,7 @@ lower(glow_builder *b, glow_node *n)
     s = GLOW_BUILD(b, sparselengthsweightedsum,
                    GLOW_IN(weights, s, rows, glow_lower_steps(b, offsets)),
                    .lengths_mode = 0);
-    s = glow_lower_reshape(b, s, GLOW_DIMS_OF(y.at[2], y.at[1], y.at[0]));
+    s = glow_build_reshape(b, s, GLOW_DIMS_OF(y.at[2], y.at[1], y.at[0]));
     return glow_lower_transpose(b, s, GLOW_DIMS_OF(2, 1, 0));
 }
 

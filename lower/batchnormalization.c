@@ -19,15 +19,15 @@ lower(glow_builder *b, glow_node *n)
     glow_dims shape = n->in[0]->type->shape;
     glow_value *spread = glow_lower_plus(b, n->in[4], (double)a->epsilon);
 
-    spread = GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(spread));
+    spread = glow_build_sqrt(b, spread);
 
-    glow_value *scale = glow_lower_div(b, n->in[1], spread);
-    glow_value *y = glow_lower_sub(
+    glow_value *scale = glow_build_div(b, n->in[1], spread);
+    glow_value *y = glow_build_sub(
         b, n->in[0], glow_lower_spread(b, n->in[3], a->channel_idx, shape));
 
-    y = glow_lower_mul(b, y,
+    y = glow_build_mul(b, y,
                        glow_lower_spread(b, scale, a->channel_idx, shape));
-    return glow_lower_add(
+    return glow_build_add(
         b, y, glow_lower_spread(b, n->in[2], a->channel_idx, shape));
 }
 

@@ -20,7 +20,7 @@ places(glow_builder *b, glow_value *lengths, glow_value *columns)
     glow_value *in = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(row, rows));
 
     columns = glow_lower_convert(b, columns, GLOW_INDEX64);
-    columns = glow_lower_select(b, in, columns, glow_lower_number(b, list, 0));
+    columns = glow_build_select(b, in, columns, glow_lower_number(b, list, 0));
     row = glow_lower_upright(b, row);
     columns = glow_lower_upright(b, columns);
     return row && columns

@@ -80,7 +80,7 @@ read_info(matrices *m, const glow_node *n, glow_value *image)
                  : glow_lower_spread(m->b, info, 0, rows);
     m->scale = column(m, info, 2);
     for (int i = 0; i < 2; i++) {
-        glow_value *v = glow_lower_div(m->b, column(m, info, 1 - i), m->scale);
+        glow_value *v = glow_build_div(m->b, column(m, info, 1 - i), m->scale);
 
         m->size[i] = GLOW_BUILD_PLAIN(m->b, floor,
                                       GLOW_IN(glow_lower_plus(m->b, v, 0.5)));
@@ -99,11 +99,11 @@ move(const matrices *m, side *s, glow_value *shift, glow_value *growth, int i)
     glow_builder *b = m->b;
 
     shift = glow_lower_by(b, shift, (double)w[i]);
-    s->middle = glow_lower_add(b, glow_lower_mul(b, shift, s->size), s->middle);
+    s->middle = glow_build_add(b, glow_build_mul(b, shift, s->size), s->middle);
     growth = glow_lower_by(b, growth, (double)w[2 + i]);
     growth = bound(b, &glow_op_min, growth, GLOW_BBOX_MOST_GROWTH);
     s->size =
-        glow_lower_mul(b, GLOW_BUILD_PLAIN(b, exp, GLOW_IN(growth)), s->size);
+        glow_build_mul(b, GLOW_BUILD_PLAIN(b, exp, GLOW_IN(growth)), s->size);
 }
 
 /*
@@ -119,8 +119,8 @@ clip(const matrices *m, side *s, int i)
     glow_value *half = glow_lower_times(
         b, m->t->rotated ? glow_lower_plus(b, s->size, -one) : s->size, 0.5);
 
-    s->low = glow_lower_sub(b, s->middle, half);
-    s->high = glow_lower_add(b, s->middle, half);
+    s->low = glow_build_sub(b, s->middle, half);
+    s->high = glow_build_add(b, s->middle, half);
     if (!m->t->rotated)
         s->high = glow_lower_plus(b, s->high, -one);
     s->low = GLOW_BUILD_PLAIN(b, min, GLOW_IN(s->low, most));
@@ -132,7 +132,7 @@ clip(const matrices *m, side *s, int i)
 static glow_value *
 select(glow_builder *b, glow_value *when, glow_value *x, glow_value *y)
 {
-    return GLOW_BUILD_PLAIN(b, select, GLOW_IN(when, x, y));
+    return glow_build_select(b, when, x, y);
 }
 
 static glow_value *
@@ -150,7 +150,7 @@ turn(const matrices *m, glow_value *angle, glow_value *delta)
     glow_builder *b = m->b;
     double low = (double)m->t->angle_bound_lo;
     double high = (double)m->t->angle_bound_hi;
-    glow_value *v = glow_lower_add(b, glow_lower_times(b, delta, 180 / PI),
+    glow_value *v = glow_build_add(b, glow_lower_times(b, delta, 180 / PI),
                                    angle),
                *above, *below;
 
@@ -177,10 +177,10 @@ choose(const matrices *m, const side *s, glow_value *angle, glow_value *to[2])
         bound(b, &glow_op_cmplte, turned, (double)m->t->clip_angle_thresh);
 
     to[0] = select(b, flat,
-                   glow_lower_times(b, glow_lower_add(b, s->low, s->high), 0.5),
+                   glow_lower_times(b, glow_build_add(b, s->low, s->high), 0.5),
                    s->middle);
     to[1] = select(b, flat,
-                   glow_lower_plus(b, glow_lower_sub(b, s->high, s->low), one),
+                   glow_lower_plus(b, glow_build_sub(b, s->high, s->low), one),
                    s->size);
 }
 
@@ -191,9 +191,9 @@ joined(const matrices *m, glow_value *const v[], int count, glow_dims shape)
     glow_value *part[5];
 
     for (int i = 0; i < count; i++)
-        part[i] = glow_lower_reshape(
+        part[i] = glow_build_reshape(
             m->b, v[i], GLOW_DIMS_OF(m->shape.at[0], m->shape.at[1], 1));
-    return glow_lower_reshape(m->b,
+    return glow_build_reshape(m->b,
                               glow_build(m->b, &glow_op_concat, NULL, part,
                                          count, &(const glow_concat){.dim = 2}),
                               shape);
@@ -206,7 +206,7 @@ boxes(matrices *m, const glow_node *n)
     const glow_bboxtransform *t = m->t;
     int size = t->rotated ? 5 : 4;
     int64_t first = n->in[0]->type->shape.at[1] - size;
-    glow_value *deltas = glow_lower_reshape(
+    glow_value *deltas = glow_build_reshape(
         b, n->in[1], GLOW_DIMS_OF(m->shape.at[0], m->shape.at[1], size));
     glow_value *to[5], *angle = NULL;
     side s[2];
@@ -217,16 +217,16 @@ boxes(matrices *m, const glow_node *n)
     }
     for (int i = 0; i < 2; i++) {
         glow_value *x =
-            glow_lower_div(b, column(m, n->in[0], first + i), m->scale);
+            glow_build_div(b, column(m, n->in[0], first + i), m->scale);
         glow_value *y =
-            glow_lower_div(b, column(m, n->in[0], first + 2 + i), m->scale);
+            glow_build_div(b, column(m, n->in[0], first + 2 + i), m->scale);
 
         s[i] = (side){.middle = x, .size = y};
         if (!t->rotated) {
-            s[i].size = glow_lower_plus(b, glow_lower_sub(b, y, x),
+            s[i].size = glow_lower_plus(b, glow_build_sub(b, y, x),
                                         t->legacy_plus_one ? 1 : 0);
             s[i].middle =
-                glow_lower_add(b, x, glow_lower_times(b, s[i].size, 0.5));
+                glow_build_add(b, x, glow_lower_times(b, s[i].size, 0.5));
         }
 
         glow_value *grow = glow_lower_column(b, deltas, 2 + i);
@@ -240,7 +240,7 @@ boxes(matrices *m, const glow_node *n)
             choose(m, &s[i], angle, pair);
         for (int k = 0; k < 2; k++)
             to[2 * k + i] =
-                t->apply_scale ? glow_lower_mul(b, pair[k], m->scale) : pair[k];
+                t->apply_scale ? glow_build_mul(b, pair[k], m->scale) : pair[k];
     }
     return joined(m, to, size, n->out[0]->type->shape);
 }

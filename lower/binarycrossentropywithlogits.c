@@ -26,11 +26,11 @@ softplus(glow_builder *b, glow_value *x)
 {
     glow_value *y = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(x));
 
-    y = GLOW_BUILD_PLAIN(b, neg, GLOW_IN(y));
+    y = glow_build_neg(b, y);
     y = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(y));
-    y = GLOW_BUILD_PLAIN(b, log, GLOW_IN(glow_lower_plus(b, y, 1)));
-    x = GLOW_BUILD_PLAIN(b, neg, GLOW_IN(x));
-    return glow_lower_add(b, y, GLOW_BUILD_PLAIN(b, relu, GLOW_IN(x)));
+    y = glow_build_log(b, glow_lower_plus(b, y, 1));
+    x = glow_build_neg(b, x);
+    return glow_build_add(b, y, GLOW_BUILD_PLAIN(b, relu, GLOW_IN(x)));
 }
 
 static glow_value *
@@ -38,17 +38,17 @@ lower(glow_builder *b, glow_node *n)
 {
     const glow_binarycrossentropywithlogits *l = n->attrs;
     glow_value *x = n->in[0], *t = n->in[1], *y = softplus(b, x);
-    glow_value *no = glow_lower_sub(b, glow_lower_splat(b, t->type, 1), t);
+    glow_value *no = glow_build_sub(b, glow_lower_splat(b, t->type, 1), t);
 
     if (n->in[3]) {
         glow_value *p = glow_lower_plus(b, spread(b, n->in[3], x), -1);
 
-        y = glow_lower_mul(b, glow_lower_plus(b, glow_lower_mul(b, p, t), 1),
+        y = glow_build_mul(b, glow_lower_plus(b, glow_build_mul(b, p, t), 1),
                            y);
     }
-    y = glow_lower_add(b, glow_lower_mul(b, no, x), y);
+    y = glow_build_add(b, glow_build_mul(b, no, x), y);
     if (n->in[2])
-        y = glow_lower_mul(b, y, spread(b, n->in[2], x));
+        y = glow_build_mul(b, y, spread(b, n->in[2], x));
     return glow_lower_loss(b, y, NULL, l->reduction);
 }
 

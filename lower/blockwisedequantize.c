@@ -34,9 +34,9 @@ nibbles(glow_builder *b, glow_value *w)
 
     each.at[each.rank++] = 1;
     flat.at[flat.rank - 1] *= 2;
-    low = glow_lower_reshape(b, low, each);
-    high = glow_lower_reshape(b, high, each);
-    return glow_lower_reshape(
+    low = glow_build_reshape(b, low, each);
+    high = glow_build_reshape(b, high, each);
+    return glow_build_reshape(
         b, GLOW_BUILD(b, concat, GLOW_IN(low, high), .dim = each.rank - 1),
         flat);
 }
@@ -57,10 +57,10 @@ glow_lower_blocks(glow_builder *b, glow_value *const in[], int bits,
             glow_lower_spread(b, glow_lower_convert(b, in[2], kind), 0, shape);
     else
         zero = glow_lower_splat(b, w->type, 1 << (bits - 1));
-    w = glow_lower_sub(b, w, zero);
+    w = glow_build_sub(b, w, zero);
     scale = glow_lower_convert(b, in[1], kind);
-    w = glow_lower_mul(b, w, glow_lower_spread(b, scale, 0, shape));
-    w = glow_lower_reshape(
+    w = glow_build_mul(b, w, glow_lower_spread(b, scale, 0, shape));
+    w = glow_build_reshape(
         b, w, GLOW_DIMS_OF(shape.at[0], shape.at[1] * shape.at[2]));
     return glow_lower_cut(b, w, 1, 0, depth);
 }
@@ -111,7 +111,7 @@ lower(glow_builder *b, glow_node *n)
     w = glow_lower_blocks(b, n->in, q->bits,
                           glow_dims_product(q->dims, 1, q->dims.rank),
                           GLOW_FLOAT);
-    w = w ? glow_lower_reshape(b, w, q->dims) : NULL;
+    w = w ? glow_build_reshape(b, w, q->dims) : NULL;
     return w ? glow_lower_convert(b, w, n->out[0]->type->elem) : NULL;
 }
 

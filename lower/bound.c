@@ -23,9 +23,9 @@ lower(glow_builder *b, glow_node *n)
 
     for (int i = 0; i < shape.rank; i++)
         column.at[i] = i == axis ? shape.at[i] : 1;
-    v = glow_lower_reshape(b, v, column);
+    v = glow_build_reshape(b, v, column);
     v = glow_lower_spread(b, v, 0, shape);
-    return glow_lower_select(b, v, n->in[0],
+    return glow_build_select(b, v, n->in[0],
                              glow_lower_splat(b, n->out[0]->type, 0));
 }
 

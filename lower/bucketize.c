@@ -28,7 +28,7 @@ lower(glow_builder *b, glow_node *n)
 
     glow_value *x = glow_lower_convert(b, n->in[0], kind);
 
-    x = glow_lower_spread(b, glow_lower_reshape(b, x, GLOW_DIMS_OF(count, 1)),
+    x = glow_lower_spread(b, glow_build_reshape(b, x, GLOW_DIMS_OF(count, 1)),
                           0, plane);
     edges = glow_lower_spread(b, edges, 1, plane);
 
@@ -37,7 +37,7 @@ lower(glow_builder *b, glow_node *n)
         b, batchedreduceadd, GLOW_IN(glow_lower_convert(b, less, GLOW_INDEX32)),
         .axes = GLOW_DIMS_OF(1));
 
-    return glow_lower_reshape(b, v, n->out[0]->type->shape);
+    return glow_build_reshape(b, v, n->out[0]->type->shape);
 }
 
 const glow_pass glow_pass_lower_bucketize = {

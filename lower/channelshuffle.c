@@ -18,10 +18,10 @@ lower(glow_builder *b, glow_node *n)
     glow_dims parts = GLOW_DIMS_OF(glow_dims_product(x, 0, s->kernel), s->group,
                                    x.at[s->kernel] / s->group,
                                    glow_dims_product(x, s->kernel + 1, x.rank));
-    glow_value *v = glow_lower_reshape(b, n->in[0], parts);
+    glow_value *v = glow_build_reshape(b, n->in[0], parts);
 
     v = glow_lower_transpose(b, v, GLOW_DIMS_OF(0, 2, 1, 3));
-    return glow_lower_reshape(b, v, x);
+    return glow_build_reshape(b, v, x);
 }
 
 const glow_pass glow_pass_lower_channelshuffle = {

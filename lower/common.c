@@ -56,14 +56,6 @@ glow_lower_spread(glow_builder *b, glow_value *v, int axis, glow_dims shape)
 }
 
 glow_value *
-glow_lower_reshape(glow_builder *b, glow_value *v, glow_dims shape)
-{
-    if (!v || glow_dims_equal(v->type->shape, shape))
-        return v;
-    return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = shape);
-}
-
-glow_value *
 glow_lower_convert(glow_builder *b, glow_value *v, glow_kind kind)
 {
     if (!v || v->type->elem == kind)
@@ -94,57 +86,21 @@ glow_lower_cut(glow_builder *b, glow_value *v, int axis, int64_t start,
 }
 
 glow_value *
-glow_lower_add(glow_builder *b, glow_value *x, glow_value *y)
-{
-    return GLOW_BUILD_PLAIN(b, add, GLOW_IN(x, y));
-}
-
-glow_value *
-glow_lower_sub(glow_builder *b, glow_value *x, glow_value *y)
-{
-    return GLOW_BUILD_PLAIN(b, sub, GLOW_IN(x, y));
-}
-
-glow_value *
-glow_lower_mul(glow_builder *b, glow_value *x, glow_value *y)
-{
-    return GLOW_BUILD_PLAIN(b, mul, GLOW_IN(x, y));
-}
-
-glow_value *
-glow_lower_div(glow_builder *b, glow_value *x, glow_value *y)
-{
-    return GLOW_BUILD_PLAIN(b, div, GLOW_IN(x, y));
-}
-
-glow_value *
-glow_lower_sqrt(glow_builder *b, glow_value *x)
-{
-    return GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(x));
-}
-
-glow_value *
-glow_lower_log(glow_builder *b, glow_value *x)
-{
-    return GLOW_BUILD_PLAIN(b, log, GLOW_IN(x));
-}
-
-glow_value *
 glow_lower_plus(glow_builder *b, glow_value *x, double y)
 {
-    return x ? glow_lower_add(b, x, glow_lower_splat(b, x->type, y)) : NULL;
+    return x ? glow_build_add(b, x, glow_lower_splat(b, x->type, y)) : NULL;
 }
 
 glow_value *
 glow_lower_times(glow_builder *b, glow_value *x, double y)
 {
-    return x ? glow_lower_mul(b, x, glow_lower_splat(b, x->type, y)) : NULL;
+    return x ? glow_build_mul(b, x, glow_lower_splat(b, x->type, y)) : NULL;
 }
 
 glow_value *
 glow_lower_by(glow_builder *b, glow_value *x, double y)
 {
-    return x ? glow_lower_div(b, x, glow_lower_splat(b, x->type, y)) : NULL;
+    return x ? glow_build_div(b, x, glow_lower_splat(b, x->type, y)) : NULL;
 }
 
 glow_value *
@@ -165,20 +121,13 @@ glow_lower_is_short(glow_kind kind)
 glow_value *
 glow_lower_from(glow_builder *b, double x, glow_value *y)
 {
-    return y ? glow_lower_sub(b, glow_lower_splat(b, y->type, x), y) : NULL;
+    return y ? glow_build_sub(b, glow_lower_splat(b, y->type, x), y) : NULL;
 }
 
 glow_value *
 glow_lower_over(glow_builder *b, double x, glow_value *y)
 {
-    return y ? glow_lower_div(b, glow_lower_splat(b, y->type, x), y) : NULL;
-}
-
-glow_value *
-glow_lower_select(glow_builder *b, glow_value *cond, glow_value *x,
-                  glow_value *y)
-{
-    return GLOW_BUILD_PLAIN(b, select, GLOW_IN(cond, x, y));
+    return y ? glow_build_div(b, glow_lower_splat(b, y->type, x), y) : NULL;
 }
 
 glow_value *
@@ -204,7 +153,7 @@ glow_lower_signed(glow_builder *b, glow_value *x, glow_value *y)
 {
     glow_value *below = glow_lower_below(b, x, 0);
 
-    return glow_lower_select(b, below, GLOW_BUILD_PLAIN(b, neg, GLOW_IN(y)), y);
+    return glow_build_select(b, below, glow_build_neg(b, y), y);
 }
 
 /*
@@ -216,15 +165,15 @@ glow_value *
 glow_lower_log1p(glow_builder *b, glow_value *x)
 {
     glow_value *u = glow_lower_plus(b, x, 1), *d = glow_lower_plus(b, u, -1);
-    glow_value *l = glow_lower_log(b, u), *none, *y;
+    glow_value *l = glow_build_log(b, u), *none, *y;
 
     if (!l)
         return NULL;
-    y = glow_lower_mul(b, l, glow_lower_div(b, x, d));
+    y = glow_build_mul(b, l, glow_build_div(b, x, d));
     none =
         GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(d, glow_lower_splat(b, x->type, 0)));
-    y = glow_lower_select(b, none, x, y);
-    return glow_lower_select(b, glow_lower_below(b, x, 0.5), y, l);
+    y = glow_build_select(b, none, x, y);
+    return glow_build_select(b, glow_lower_below(b, x, 0.5), y, l);
 }
 
 /* 2 t / (1 - t) with t = tanh(x / 2). */
@@ -235,7 +184,7 @@ glow_lower_expm1(glow_builder *b, glow_value *x)
 
     t = GLOW_BUILD_PLAIN(b, tanh, GLOW_IN(t));
     rest = glow_lower_from(b, 1, t);
-    return glow_lower_div(b, glow_lower_add(b, t, t), rest);
+    return glow_build_div(b, glow_build_add(b, t, t), rest);
 }
 
 glow_value *
@@ -258,8 +207,8 @@ glow_lower_epilogue(glow_builder *b, glow_value *sum, glow_value *addend,
     const glow_op *op = glow_fused_activation(activation);
 
     if (addend && sum)
-        sum = glow_lower_add(b, sum,
-                             glow_lower_reshape(b, addend, sum->type->shape));
+        sum = glow_build_add(b, sum,
+                             glow_build_reshape(b, addend, sum->type->shape));
     if (!op)
         return sum;
     return glow_build(

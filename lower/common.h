@@ -1,11 +1,9 @@
-/*
- * Helpers of lowering rules: splats, reshapes, slices and element-wise
- * operators.
- */
+/* Helpers of lowering rules: splats, slices, and arithmetic with numbers. */
 
 #ifndef LOWER_COMMON_H
 #define LOWER_COMMON_H
 
+#include "glow/arith.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
@@ -17,8 +15,6 @@ glow_value *glow_lower_splat_int(glow_builder *b, const glow_type *type,
 /* `v` with axis i at axis `axis` + i of `shape`, repeated along the others. */
 glow_value *glow_lower_spread(glow_builder *b, glow_value *v, int axis,
                               glow_dims shape);
-/* `v` reshaped to `shape`; returns `v` if it has this shape. */
-glow_value *glow_lower_reshape(glow_builder *b, glow_value *v, glow_dims shape);
 /* `v` converted to `kind`; returns `v` if it has this kind. */
 glow_value *glow_lower_convert(glow_builder *b, glow_value *v, glow_kind kind);
 
@@ -29,24 +25,16 @@ glow_value *glow_lower_convert(glow_builder *b, glow_value *v, glow_kind kind);
 glow_value *glow_lower_cut(glow_builder *b, glow_value *v, int axis,
                            int64_t start, int64_t size);
 
-/* Element-wise operators, built without attributes. */
-glow_value *glow_lower_add(glow_builder *b, glow_value *x, glow_value *y);
-glow_value *glow_lower_sub(glow_builder *b, glow_value *x, glow_value *y);
-glow_value *glow_lower_mul(glow_builder *b, glow_value *x, glow_value *y);
-glow_value *glow_lower_div(glow_builder *b, glow_value *x, glow_value *y);
-glow_value *glow_lower_sqrt(glow_builder *b, glow_value *x);
-glow_value *glow_lower_log(glow_builder *b, glow_value *x);
-glow_value *glow_lower_select(glow_builder *b, glow_value *cond, glow_value *x,
-                              glow_value *y);
 /* `y` where x is not below 0, else -y. */
 glow_value *glow_lower_signed(glow_builder *b, glow_value *x, glow_value *y);
-/* The same with a number on the right, and x < y; x is a dense value. */
+/* x < y for a number y; x is a dense value. */
 glow_value *glow_lower_below(glow_builder *b, glow_value *x, double y);
 /*
  * max(x, least), for the product of `x` and a gate that is 0 below `least`,
  * because 0 times -inf would be NaN.
  */
 glow_value *glow_lower_gated(glow_builder *b, glow_value *x, double least);
+/* x + y, x * y and x ** y for a number y. */
 glow_value *glow_lower_plus(glow_builder *b, glow_value *x, double y);
 glow_value *glow_lower_times(glow_builder *b, glow_value *x, double y);
 glow_value *glow_lower_pow(glow_builder *b, glow_value *x, double y);

@@ -58,8 +58,8 @@ channels_for_samples(glow_builder *b, glow_value *v, int64_t group)
     order.at[last + 1] = 0;
     joined.at[0] = split.at[last + 1];
     joined.at[last] = group * shape.at[0];
-    v = transpose(b, glow_lower_reshape(b, v, split), order);
-    return glow_lower_reshape(b, v, joined);
+    v = transpose(b, glow_build_reshape(b, v, split), order);
+    return glow_build_reshape(b, v, joined);
 }
 
 static glow_value *

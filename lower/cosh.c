@@ -14,10 +14,10 @@ lower(glow_builder *b, glow_node *n)
     glow_value *h = glow_lower_times(b, n->in[0], 0.5);
     glow_value *p = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(h)), *q;
 
-    q = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(GLOW_BUILD_PLAIN(b, neg, GLOW_IN(h))));
-    p = glow_lower_mul(b, glow_lower_times(b, p, 0.5), p);
-    q = glow_lower_mul(b, glow_lower_times(b, q, 0.5), q);
-    return glow_lower_add(b, p, q);
+    q = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(glow_build_neg(b, h)));
+    p = glow_build_mul(b, glow_lower_times(b, p, 0.5), p);
+    q = glow_build_mul(b, glow_lower_times(b, q, 0.5), q);
+    return glow_build_add(b, p, q);
 }
 
 const glow_pass glow_pass_lower_cosh = {

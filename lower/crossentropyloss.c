@@ -15,14 +15,14 @@ lower(glow_builder *b, glow_node *n)
     glow_value *p = n->in[0];
     glow_kind kind = p->type->elem;
     glow_value *labels =
-        glow_lower_reshape(b, n->in[1], GLOW_DIMS_OF(p->type->shape.at[0]));
+        glow_build_reshape(b, n->in[1], GLOW_DIMS_OF(p->type->shape.at[0]));
     glow_value *y =
         GLOW_BUILD(b, gather, GLOW_IN(p, labels), .axis = 1, .batch_dims = 1);
 
-    y = GLOW_BUILD_PLAIN(b, log, GLOW_IN(y));
+    y = glow_build_log(b, y);
     y = glow_lower_loss(b, y, NULL, GLOW_LOSS_SUM);
-    y = GLOW_BUILD_PLAIN(b, neg, GLOW_IN(y));
-    return glow_lower_reshape(b, glow_lower_convert(b, y, kind),
+    y = glow_build_neg(b, y);
+    return glow_build_reshape(b, glow_lower_convert(b, y, kind),
                               GLOW_DIMS_OF(1));
 }
 

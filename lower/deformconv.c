@@ -69,12 +69,12 @@ groups_out(glow_builder *b, glow_value *v, const shape *s, int64_t rest,
            int64_t each)
 {
     if (s->groups > 1) {
-        v = glow_lower_reshape(b, v,
+        v = glow_build_reshape(b, v,
                                GLOW_DIMS_OF(s->batch, rest, s->groups, each));
         v = GLOW_BUILD(b, transpose, GLOW_IN(v),
                        .shuffle = GLOW_DIMS_OF(0, 2, 1, 3));
     }
-    return glow_lower_reshape(b, v,
+    return glow_build_reshape(b, v,
                               GLOW_DIMS_OF(s->batch * s->groups, rest, each));
 }
 
@@ -83,12 +83,12 @@ groups_in(glow_builder *b, glow_value *v, const shape *s, int64_t rest,
           int64_t each)
 {
     if (s->groups > 1) {
-        v = glow_lower_reshape(b, v,
+        v = glow_build_reshape(b, v,
                                GLOW_DIMS_OF(s->batch, s->groups, rest, each));
         v = GLOW_BUILD(b, transpose, GLOW_IN(v),
                        .shuffle = GLOW_DIMS_OF(0, 2, 1, 3));
     }
-    return glow_lower_reshape(
+    return glow_build_reshape(
         b, v, GLOW_DIMS_OF(s->batch, s->results, s->taps, s->channels));
 }
 
@@ -106,21 +106,21 @@ read_taps(glow_builder *b, const glow_node *n, const shape *s)
         groups_out(b, n->in[2], s, s->results, s->taps * s->axes);
 
     offset = glow_lower_convert(b, offset, position_kind(n));
-    offset = glow_lower_reshape(
+    offset = glow_build_reshape(
         b, offset, GLOW_DIMS_OF(batch, s->results, s->taps, s->axes));
     for (int a = 0; a < s->axes; a++) {
         v = glow_lower_column(b, offset, a);
-        v = glow_lower_add(
+        v = glow_build_add(
             b, v,
             glow_lower_spread(b, places(b, n, s, a), 1,
                               GLOW_DIMS_OF(batch, s->results, s->taps)));
-        at[a] = glow_lower_reshape(b, v, GLOW_DIMS_OF(batch, points));
+        at[a] = glow_build_reshape(b, v, GLOW_DIMS_OF(batch, points));
         pixels *= x.at[1 + a];
     }
     v = groups_out(b, n->in[0], s, pixels, each);
     x.at[0] = batch;
     x.at[x.rank - 1] = each;
-    v = glow_lower_reshape(b, v, x);
+    v = glow_build_reshape(b, v, x);
     if (!v)
         return NULL;
     return groups_in(b, glow_lower_sample(b, &how, v, at), s, points, each);
@@ -133,13 +133,13 @@ mask(glow_builder *b, glow_value *v, const shape *s)
     int64_t each = s->channels / s->groups;
     glow_dims d = GLOW_DIMS_OF(s->batch, s->results, s->taps, s->groups, 1);
 
-    v = glow_lower_reshape(
+    v = glow_build_reshape(
         b, v, GLOW_DIMS_OF(s->batch, s->results, s->groups, s->taps));
     v = GLOW_BUILD(b, transpose, GLOW_IN(v),
                    .shuffle = GLOW_DIMS_OF(0, 1, 3, 2));
-    v = glow_lower_reshape(b, v, d);
+    v = glow_build_reshape(b, v, d);
     d.at[4] = each;
-    return glow_lower_reshape(
+    return glow_build_reshape(
         b, glow_lower_spread(b, v, 0, d),
         GLOW_DIMS_OF(s->batch, s->results, s->taps, s->channels));
 }
@@ -156,14 +156,14 @@ lower(glow_builder *b, glow_node *n)
         return glow_lower_splat(b, n->out[0]->type, 0);
     v = read_taps(b, n, &s);
     if (n->in[4])
-        v = glow_lower_mul(b, v, mask(b, n->in[4], &s));
-    filter = glow_lower_reshape(
+        v = glow_build_mul(b, v, mask(b, n->in[4], &s));
+    filter = glow_build_reshape(
         b, n->in[1], GLOW_DIMS_OF(f.at[0], 1, s.taps, s.channels / c->group));
     v = GLOW_BUILD(b, convolution, GLOW_IN(v, filter, n->in[3]),
                    .kernels = GLOW_DIMS_OF(1, s.taps),
                    .strides = GLOW_DIMS_OF(1, 1),
                    .pads = GLOW_DIMS_OF(0, 0, 0, 0), .group = c->group);
-    return glow_lower_reshape(b, v, y);
+    return glow_build_reshape(b, v, y);
 }
 
 const glow_pass glow_pass_lower_deformconv = {

@@ -24,7 +24,7 @@ difference(glow_builder *b, const glow_node *n)
     if (z && !glow_is_real(x->type->elem)) {
         z = glow_lower_convert(b, z, kind);
         z = glow_lower_scales(b, z, q->axis, q->block_size, x->type->shape);
-        x = glow_lower_sub(b, glow_lower_convert(b, x, kind), z);
+        x = glow_build_sub(b, glow_lower_convert(b, x, kind), z);
     }
     return glow_lower_convert(b, x, GLOW_FLOAT);
 }
@@ -36,7 +36,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *s = glow_lower_convert(b, n->in[1], GLOW_FLOAT);
 
     s = glow_lower_scales(b, s, q->axis, q->block_size, n->out[0]->type->shape);
-    return glow_lower_convert(b, glow_lower_mul(b, difference(b, n), s),
+    return glow_lower_convert(b, glow_build_mul(b, difference(b, n), s),
                               n->out[0]->type->elem);
 }
 

@@ -59,7 +59,7 @@ other_rows(const matrices *m, glow_value *at)
     is_pivot = GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(number, at));
     is_pivot = glow_lower_spread(b, is_pivot, 0, all);
     first = glow_lower_spread(b, glow_lower_cut(b, m->x, 1, 0, 1), 0, all);
-    y = GLOW_BUILD_PLAIN(b, select, GLOW_IN(is_pivot, first, m->x));
+    y = glow_build_select(b, is_pivot, first, m->x);
     return glow_lower_cut(b, y, 1, 1, m->size - 1);
 }
 
@@ -73,35 +73,35 @@ eliminate(matrices *m)
     glow_value *column = glow_lower_cut(b, m->x, 2, 0, 1);
     glow_value *at, *row, *pivot, *y, *one, *zero, *is_zero, *moved, *safe;
 
-    column = glow_lower_reshape(b, column, GLOW_DIMS_OF(m->batch, m->size));
+    column = glow_build_reshape(b, column, GLOW_DIMS_OF(m->batch, m->size));
     column = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(column));
     at = GLOW_BUILD(b, argmax, GLOW_IN(column), .axis = 1);
     row = GLOW_BUILD(
         b, gather,
-        GLOW_IN(m->x, glow_lower_reshape(b, at, GLOW_DIMS_OF(m->batch, 1))),
+        GLOW_IN(m->x, glow_build_reshape(b, at, GLOW_DIMS_OF(m->batch, 1))),
         .axis = 1, .batch_dims = 1);
-    pivot = glow_lower_reshape(b, glow_lower_cut(b, row, 2, 0, 1), each);
+    pivot = glow_build_reshape(b, glow_lower_cut(b, row, 2, 0, 1), each);
     y = other_rows(m, at);
 
     /* Divide by the pivot. */
     zero = type_like(m, each, 0);
     one = type_like(m, each, 1);
     is_zero = GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(pivot, zero));
-    safe = GLOW_BUILD_PLAIN(b, select, GLOW_IN(is_zero, one, pivot));
+    safe = glow_build_select(b, is_zero, one, pivot);
     safe = glow_lower_spread(b, safe, 0, GLOW_DIMS_OF(m->batch, rest, 1));
-    column = glow_lower_div(b, glow_lower_cut(b, y, 2, 0, 1), safe);
+    column = glow_build_div(b, glow_lower_cut(b, y, 2, 0, 1), safe);
 
     /* The remaining matrices, one row and column smaller. */
     row = glow_lower_cut(b, row, 2, 1, rest);
     column = GLOW_BUILD_PLAIN(b, batchmatmul, GLOW_IN(column, row));
     y = glow_lower_cut(b, y, 2, 1, rest);
-    m->x = glow_lower_sub(b, y, column);
+    m->x = glow_build_sub(b, y, column);
 
     /* The factor: the pivot, negated if rows were exchanged. */
     zero = glow_lower_splat(b, at ? at->type : NULL, 0);
     moved = GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(at, zero));
-    y = GLOW_BUILD_PLAIN(b, neg, GLOW_IN(pivot));
-    return GLOW_BUILD_PLAIN(b, select, GLOW_IN(moved, pivot, y));
+    y = glow_build_neg(b, pivot);
+    return glow_build_select(b, moved, pivot, y);
 }
 
 static glow_value *
@@ -115,15 +115,15 @@ lower(glow_builder *b, glow_node *n)
     if (size == 0)
         return glow_lower_splat(b, n->out[0]->type, 1);
     m.x = glow_lower_convert(b, m.x, GLOW_FLOAT64);
-    m.x = glow_lower_reshape(b, m.x, GLOW_DIMS_OF(batch, size, size));
+    m.x = glow_build_reshape(b, m.x, GLOW_DIMS_OF(batch, size, size));
     for (; m.size > 1 && !glow_builder_failed(b); m.size--) {
         glow_value *by = eliminate(&m);
 
-        product = product ? glow_lower_mul(b, product, by) : by;
+        product = product ? glow_build_mul(b, product, by) : by;
     }
-    m.x = glow_lower_reshape(b, m.x, GLOW_DIMS_OF(batch));
-    product = product ? glow_lower_mul(b, product, m.x) : m.x;
-    product = glow_lower_reshape(b, product, y);
+    m.x = glow_build_reshape(b, m.x, GLOW_DIMS_OF(batch));
+    product = product ? glow_build_mul(b, product, m.x) : m.x;
+    product = glow_build_reshape(b, product, y);
     return glow_lower_convert(b, product, n->in[0]->type->elem);
 }
 

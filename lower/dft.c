@@ -93,7 +93,7 @@ short_transform(glow_builder *b, const glow_node *n, int64_t count)
         rows *= i == a->axis ? 1 : s.at[i];
     x = moved(b, glow_lower_cut(b, x, a->axis, 0, count),
               to_end(rank, a->axis));
-    x = glow_lower_reshape(b, x, GLOW_DIMS_OF(rows, count * parts));
+    x = glow_build_reshape(b, x, GLOW_DIMS_OF(rows, count * parts));
 
     glow_value *m =
         matrix(b, a, n->in[0]->type->elem, count, parts, y.at[a->axis], kept);
@@ -101,7 +101,7 @@ short_transform(glow_builder *b, const glow_node *n, int64_t count)
     x = GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(x, m));
     for (int i = 0; i < rank; i++)
         last.at[i] = y.at[to_end(rank, a->axis).at[i]];
-    return moved(b, glow_lower_reshape(b, x, last),
+    return moved(b, glow_build_reshape(b, x, last),
                  back_from_end(rank, a->axis));
 }
 
@@ -163,7 +163,7 @@ whole_spectrum(glow_builder *b, glow_value *x, int64_t n)
                                     : 1);
     }
     x = GLOW_BUILD(b, gather, GLOW_IN(x, at), .axis = 1);
-    return x ? glow_lower_mul(b, x,
+    return x ? glow_build_mul(b, x,
                               glow_lower_spread(b, sign, 1, x->type->shape))
              : NULL;
 }
@@ -197,9 +197,9 @@ turned(glow_builder *b, glow_value *x, const glow_dft *a, int64_t r, int64_t c)
         glow_set_int(&swap->storage->tensor, i, 1 - i);
     y = GLOW_BUILD(b, gather, GLOW_IN(x, swap), .axis = 3);
     sines = glow_lower_spread(b, sines, 1, x->type->shape);
-    y = glow_lower_mul(b, y, sines);
+    y = glow_build_mul(b, y, sines);
     cosines = glow_lower_spread(b, cosines, 1, x->type->shape);
-    return glow_lower_add(b, glow_lower_mul(b, x, cosines), y);
+    return glow_build_add(b, glow_build_mul(b, x, cosines), y);
 }
 
 static glow_value *
@@ -215,13 +215,13 @@ long_transform(glow_builder *b, const glow_node *n, int64_t count, int64_t r)
     for (int i = 0; i < rank - 1; i++)
         rows *= i == a->axis ? 1 : s.at[i];
     x = moved(b, x, shuffle);
-    x = glow_lower_reshape(b, x, GLOW_DIMS_OF(rows, count, s.at[rank - 1]));
+    x = glow_build_reshape(b, x, GLOW_DIMS_OF(rows, count, s.at[rank - 1]));
     x = filled(b, x, 2, 2);
     x = filled(b, x, 1,
                a->inverse && a->onesided ? a->length / 2 + 1 : a->length);
     if (a->inverse && a->onesided)
         x = whole_spectrum(b, x, a->length);
-    x = glow_lower_reshape(b, x, GLOW_DIMS_OF(rows, r, c, 2));
+    x = glow_build_reshape(b, x, GLOW_DIMS_OF(rows, r, c, 2));
     x = GLOW_BUILD(b, dft, GLOW_IN(x), .axis = 1, .length = r,
                    .inverse = a->inverse);
     x = turned(b, x, a, r, c);
@@ -229,13 +229,13 @@ long_transform(glow_builder *b, const glow_node *n, int64_t count, int64_t r)
                    .inverse = a->inverse);
     x = GLOW_BUILD(b, transpose, GLOW_IN(x),
                    .shuffle = GLOW_DIMS_OF(0, 2, 1, 3));
-    x = glow_lower_reshape(b, x, GLOW_DIMS_OF(rows, a->length, 2));
+    x = glow_build_reshape(b, x, GLOW_DIMS_OF(rows, a->length, 2));
     x = glow_lower_cut(b, x, 1, 0, y.at[a->axis]);
     x = glow_lower_cut(b, x, 2, 0, y.at[rank - 1]);
     last.rank = rank;
     for (int i = 0; i < rank; i++)
         last.at[i] = y.at[shuffle.at[i]];
-    return moved(b, glow_lower_reshape(b, x, last),
+    return moved(b, glow_build_reshape(b, x, last),
                  back_from_end(rank, a->axis));
 }
 

@@ -28,9 +28,9 @@ lower(glow_builder *b, glow_node *n)
         return NULL;
     keep = GLOW_BUILD_PLAIN(
         b, cmplte, GLOW_IN(glow_lower_splat(b, u->type, (double)a->ratio), u));
-    x = glow_lower_mul(
+    x = glow_build_mul(
         b, x, glow_lower_splat(b, x->type, 1 / (1 - (double)a->ratio)));
-    return glow_lower_select(b, keep, x,
+    return glow_build_select(b, keep, x,
                              glow_lower_splat(b, n->in[0]->type, 0));
 }
 

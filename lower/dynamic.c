@@ -75,17 +75,17 @@ extreme(const dynamic *d, glow_value *x, bool most)
 static void
 set_scale(dynamic *d, glow_value *range, double steps)
 {
-    glow_value *scale = glow_lower_div(d->b, range, splat(d, steps));
+    glow_value *scale = glow_build_div(d->b, range, splat(d, steps));
     glow_value *none =
         GLOW_BUILD_PLAIN(d->b, cmpeq, GLOW_IN(scale, splat(d, 0)));
 
-    d->scale = glow_lower_select(d->b, none, splat(d, 1), scale);
+    d->scale = glow_build_select(d->b, none, splat(d, 1), scale);
 }
 
 static glow_value *
 scaled(const dynamic *d)
 {
-    return glow_lower_div(d->b, d->x, spread(d, d->scale, d->x->type->shape));
+    return glow_build_div(d->b, d->x, spread(d, d->scale, d->x->type->shape));
 }
 
 /* The elements of Input, of i8. */
@@ -104,19 +104,19 @@ quantize_asymmetric(dynamic *d)
     glow_dims shape = d->x->type->shape;
     glow_value *low = extreme(d, d->x, false), *zero, *q;
 
-    set_scale(d, glow_lower_sub(d->b, extreme(d, d->x, true), low), 255);
+    set_scale(d, glow_build_sub(d->b, extreme(d, d->x, true), low), 255);
     zero = splat(d, -128);
-    zero = glow_lower_sub(d->b, zero, glow_lower_div(d->b, low, d->scale));
+    zero = glow_build_sub(d->b, zero, glow_build_div(d->b, low, d->scale));
     zero = dequantize(d, quantize(d, zero, GLOW_INT8Q), d->real);
     q = dequantize(d, quantize(d, scaled(d), GLOW_INT16Q), d->real);
     q = GLOW_BUILD_PLAIN(
         d->b, min,
         GLOW_IN(q,
-                spread(d, glow_lower_sub(d->b, splat(d, 127), zero), shape)));
+                spread(d, glow_build_sub(d->b, splat(d, 127), zero), shape)));
     q = GLOW_BUILD_PLAIN(
         d->b, max,
         GLOW_IN(q,
-                spread(d, glow_lower_sub(d->b, splat(d, -128), zero), shape)));
+                spread(d, glow_build_sub(d->b, splat(d, -128), zero), shape)));
     return glow_lower_convert(d->b, q, GLOW_FLOAT64);
 }
 
@@ -142,7 +142,7 @@ weights_as_reals(const dynamic *d, glow_value *w, glow_value *offsets)
     if (!offsets)
         return v;
     offsets = glow_lower_convert(d->b, offsets, GLOW_FLOAT64);
-    return glow_lower_sub(d->b, v, glow_lower_spread(d->b, offsets, 1, shape));
+    return glow_build_sub(d->b, v, glow_lower_spread(d->b, offsets, 1, shape));
 }
 
 /* Sums of elements of i8, as floats in units of the scale of Weights, or of 1. */
@@ -208,13 +208,13 @@ glow_lower_dynamic(glow_builder *b, const glow_node *n, glow_value *scales,
             : multiply_asymmetric(&d, n, quantize_asymmetric(&d), offsets);
     v = glow_lower_convert(b, v, d.real);
     if (scales)
-        v = glow_lower_mul(
+        v = glow_build_mul(
             b, v,
             glow_lower_spread(b, glow_lower_convert(b, scales, d.real), 1, y));
-    v = glow_lower_mul(b, v, spread(&d, d.scale, y));
+    v = glow_build_mul(b, v, spread(&d, d.scale, y));
     bias = glow_is_quantized(bias->type->elem)
                ? dequantize(&d, bias, d.real)
                : glow_lower_convert(b, bias, d.real);
-    v = glow_lower_add(b, v, glow_lower_spread(b, bias, 1, y));
+    v = glow_build_add(b, v, glow_lower_spread(b, bias, 1, y));
     return glow_lower_convert(b, v, n->out[0]->type->elem);
 }

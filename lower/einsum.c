@@ -101,7 +101,7 @@ drop_repeated(glow_builder *b, const glow_einsum_plan *p, term *t)
             t->label[kept++] = t->label[i];
         }
     t->rank = kept;
-    t->v = glow_lower_reshape(b, t->v, to);
+    t->v = glow_build_reshape(b, t->v, to);
 }
 
 /* Every (n + 1)-th of n n elements. */
@@ -140,7 +140,7 @@ take_diagonal(glow_builder *b, term *t, int i, int k)
     flat = t->v->type->shape;
     size = flat.at[--flat.rank];
     flat.at[flat.rank - 1] *= size;
-    t->v = glow_lower_reshape(b, t->v, flat);
+    t->v = glow_build_reshape(b, t->v, flat);
     t->v = GLOW_BUILD(b, gather, GLOW_IN(t->v, diagonal_positions(b, size)),
                       .axis = flat.rank - 1);
     t->rank--;
@@ -248,17 +248,17 @@ product(glow_builder *b, const glow_einsum_plan *p, term x, term y, int later)
     }
     t.rank = result.count;
     if (left.count + right.count + sum.count == 0) {
-        t.v = glow_lower_mul(b, x.v, y.v);
+        t.v = glow_build_mul(b, x.v, y.v);
     } else if (batch.count == 0) {
-        x.v = glow_lower_reshape(b, x.v, GLOW_DIMS_OF(rows, depth));
-        y.v = glow_lower_reshape(b, y.v, GLOW_DIMS_OF(depth, columns));
+        x.v = glow_build_reshape(b, x.v, GLOW_DIMS_OF(rows, depth));
+        y.v = glow_build_reshape(b, y.v, GLOW_DIMS_OF(depth, columns));
         t.v = GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(x.v, y.v));
     } else {
-        x.v = glow_lower_reshape(b, x.v, GLOW_DIMS_OF(n, rows, depth));
-        y.v = glow_lower_reshape(b, y.v, GLOW_DIMS_OF(n, depth, columns));
+        x.v = glow_build_reshape(b, x.v, GLOW_DIMS_OF(n, rows, depth));
+        y.v = glow_build_reshape(b, y.v, GLOW_DIMS_OF(n, depth, columns));
         t.v = GLOW_BUILD_PLAIN(b, batchmatmul, GLOW_IN(x.v, y.v));
     }
-    t.v = glow_lower_reshape(b, t.v, shape);
+    t.v = glow_build_reshape(b, t.v, shape);
     return t;
 }
 

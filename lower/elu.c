@@ -14,7 +14,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *y = glow_lower_expm1(b, x);
 
     y = glow_lower_times(b, y, (double)e->alpha);
-    return glow_lower_select(b, below, y, x);
+    return glow_build_select(b, below, y, x);
 }
 
 const glow_pass glow_pass_lower_elu = {

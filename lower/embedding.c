@@ -24,9 +24,9 @@ lower(glow_builder *b, glow_node *n)
     i = GLOW_BUILD_PLAIN(b, cmpeq,
                          GLOW_IN(i, glow_lower_number(b, shape, e->pad_idx)));
     rows.at[rows.rank++] = 1;
-    i = glow_lower_spread(b, glow_lower_reshape(b, i, rows), 0,
+    i = glow_lower_spread(b, glow_build_reshape(b, i, rows), 0,
                           n->out[0]->type->shape);
-    return glow_lower_select(b, i, glow_lower_splat(b, n->out[0]->type, 0), v);
+    return glow_build_select(b, i, glow_lower_splat(b, n->out[0]->type, 0), v);
 }
 
 const glow_pass glow_pass_lower_embedding = {

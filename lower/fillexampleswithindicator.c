@@ -22,11 +22,11 @@ lower(glow_builder *b, glow_node *n)
             b, cmpneq, GLOW_IN(glow_lower_convert(b, i, GLOW_INDEX64), zero));
     at = GLOW_BUILD(b, cumsum, GLOW_IN(glow_lower_convert(b, i, GLOW_INDEX64)),
                     .dim = 0, .exclusive = true);
-    at = glow_lower_select(b, i, at, zero);
+    at = glow_build_select(b, i, at, zero);
     y = GLOW_BUILD(b, gather, GLOW_IN(n->in[0], at), .axis = 0);
     zero = glow_lower_splat(b, type, 0);
     i = glow_lower_spread(b, i, 0, type->shape);
-    return glow_lower_select(b, i, y, zero);
+    return glow_build_select(b, i, y, zero);
 }
 
 const glow_pass glow_pass_lower_fillexampleswithindicator = {

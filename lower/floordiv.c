@@ -14,7 +14,7 @@ lower(glow_builder *b, glow_node *n)
 {
     const glow_floordiv *a = n->attrs;
     glow_value *x = n->in[0], *y = n->in[1], *r;
-    glow_value *q = glow_lower_div(b, x, y);
+    glow_value *q = glow_build_div(b, x, y);
     bool is_float = glow_is_float(x->type->elem);
 
     if (is_float)
@@ -24,7 +24,7 @@ lower(glow_builder *b, glow_node *n)
         return q;
     r = GLOW_BUILD_PLAIN(b, fmod, GLOW_IN(x, y));
     r = glow_lower_convert(b, glow_lower_strays(b, r, y), x->type->elem);
-    return glow_lower_sub(b, q, r);
+    return glow_build_sub(b, q, r);
 }
 
 const glow_pass glow_pass_lower_floordiv = {

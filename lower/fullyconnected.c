@@ -17,7 +17,7 @@ lower(glow_builder *b, glow_node *n)
 {
     int64_t rows = n->out[0]->type->shape.at[0];
     int64_t depth = n->in[1]->type->shape.at[0];
-    glow_value *x = glow_lower_reshape(b, n->in[0], GLOW_DIMS_OF(rows, depth));
+    glow_value *x = glow_build_reshape(b, n->in[0], GLOW_DIMS_OF(rows, depth));
 
     x = GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(x, n->in[1]));
     return GLOW_BUILD_PLAIN(b, batchedadd, GLOW_IN(x, n->in[2]));

@@ -22,7 +22,7 @@ product(glow_builder *b, const glow_node *n, int axis)
     if (n->in[2])
         return GLOW_BUILD(b, fullyconnected,
                           GLOW_IN(n->in[0], n->in[1], n->in[2]), .axis = axis);
-    x = glow_lower_reshape(b, n->in[0], GLOW_DIMS_OF(rows, depth));
+    x = glow_build_reshape(b, n->in[0], GLOW_DIMS_OF(rows, depth));
     return GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(x, n->in[1]));
 }
 

@@ -38,16 +38,16 @@ offsets(glow_builder *b, glow_value *at, const int64_t *size, int64_t count,
     glow_value *v = glow_lower_convert(b, at, GLOW_INDEX64);
 
     glow_value *below = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(v, zero));
-    glow_value *moved = glow_lower_add(b, v, sizes);
+    glow_value *moved = glow_build_add(b, v, sizes);
 
-    v = glow_lower_select(b, below, moved, v);
+    v = glow_build_select(b, below, moved, v);
 
     glow_value *low = GLOW_BUILD_PLAIN(b, cmplte, GLOW_IN(zero, v));
     glow_value *high = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(v, sizes));
     glow_value *fits = GLOW_BUILD_PLAIN(b, and, GLOW_IN(low, high));
 
-    v = glow_lower_mul(b, v, steps);
-    return glow_lower_select(b, fits, v, glow_lower_number(b, shape, far));
+    v = glow_build_mul(b, v, steps);
+    return glow_build_select(b, fits, v, glow_lower_number(b, shape, far));
 }
 
 static glow_value *
@@ -71,11 +71,11 @@ lower(glow_builder *b, glow_node *n)
         v = offsets(b, v, &x.at[batch], depth, far);
         v = GLOW_BUILD(b, batchedreduceadd, GLOW_IN(v),
                        .axes = GLOW_DIMS_OF(at.rank - 1));
-        v = glow_lower_reshape(b, v, where);
+        v = glow_build_reshape(b, v, where);
     }
-    v = GLOW_BUILD(b, gather, GLOW_IN(glow_lower_reshape(b, n->in[0], flat), v),
+    v = GLOW_BUILD(b, gather, GLOW_IN(glow_build_reshape(b, n->in[0], flat), v),
                    .axis = batch, .batch_dims = batch);
-    return glow_lower_reshape(b, v, n->out[0]->type->shape);
+    return glow_build_reshape(b, v, n->out[0]->type->shape);
 }
 
 const glow_pass glow_pass_lower_gathernd = {

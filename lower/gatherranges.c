@@ -29,7 +29,7 @@ column(const ranges *r, glow_value *pairs, int64_t k)
         r->b, slice, glow_type_get(glow_builder_context(r->b), type),
         GLOW_IN(pairs), .start = GLOW_DIMS_OF(0, k));
 
-    return glow_lower_reshape(r->b, v, r->row);
+    return glow_build_reshape(r->b, v, r->row);
 }
 
 /* Bool: x < y. */
@@ -55,7 +55,7 @@ wrong(const ranges *r)
     glow_value *v = less(r, r->start, zero);
 
     v = either(r, v, less(r, r->length, zero));
-    v = either(r, v, less(r, glow_lower_sub(r->b, size, r->start), r->length));
+    v = either(r, v, less(r, glow_build_sub(r->b, size, r->start), r->length));
     v = either(r, v, less(r, most, r->end));
     return glow_lower_convert(r->b, v, GLOW_INDEX64);
 }
@@ -78,23 +78,23 @@ output(const ranges *r, glow_value *data)
     glow_value *begin = glow_lower_spread(b, r->begin, 1, r->plane);
     glow_value *end = glow_lower_spread(b, r->end, 1, r->plane);
     glow_value *hop = glow_lower_spread(
-        b, glow_lower_sub(b, r->start, r->begin), 1, r->plane);
+        b, glow_build_sub(b, r->start, r->begin), 1, r->plane);
     glow_value *after = GLOW_BUILD_PLAIN(b, cmplte, GLOW_IN(begin, j));
     glow_value *in = GLOW_BUILD_PLAIN(b, and, GLOW_IN(after, less(r, j, end)));
     glow_value *zeros = glow_lower_number(b, r->plane, 0);
     glow_value *from =
-        sum(r, glow_lower_select(b, in, glow_lower_add(b, hop, j), zeros), 1);
+        sum(r, glow_build_select(b, in, glow_build_add(b, hop, j), zeros), 1);
     glow_value *found = sum(r, glow_lower_convert(b, in, GLOW_INDEX64), 1);
     glow_value *bad = glow_lower_spread(b, sum(r, wrong(r), 0), 0, list);
     glow_value *zero = glow_lower_number(b, list, 0);
 
     bad = less(r, zero, bad);
-    from = glow_lower_select(b, bad, glow_lower_number(b, list, r->size), from);
+    from = glow_build_select(b, bad, glow_lower_number(b, list, r->size), from);
 
     glow_value *v = GLOW_BUILD(b, gather, GLOW_IN(data, from), .axis = 0);
 
     found = less(r, zero, found);
-    return v ? glow_lower_select(b, found, v, glow_lower_splat(b, v->type, 0))
+    return v ? glow_build_select(b, found, v, glow_lower_splat(b, v->type, 0))
              : NULL;
 }
 
@@ -113,16 +113,16 @@ lower(glow_builder *b, glow_node *n)
                 .size = n->in[0]->type->shape.at[0],
                 .most = most};
     glow_value *pairs =
-        glow_lower_reshape(b, glow_lower_convert(b, n->in[1], GLOW_INDEX64),
+        glow_build_reshape(b, glow_lower_convert(b, n->in[1], GLOW_INDEX64),
                            GLOW_DIMS_OF(count, 2));
 
     r.start = column(&r, pairs, 0);
     r.length = column(&r, pairs, 1);
     r.end = GLOW_BUILD(b, cumsum, GLOW_IN(r.length), .dim = 0);
-    r.begin = glow_lower_sub(b, r.end, r.length);
+    r.begin = glow_build_sub(b, r.end, r.length);
 
     glow_value *lengths = sum(
-        &r, glow_lower_reshape(b, r.length, GLOW_DIMS_OF(at.at[0], at.at[1])),
+        &r, glow_build_reshape(b, r.length, GLOW_DIMS_OF(at.at[0], at.at[1])),
         1);
     glow_value *v = count && most && r.size
                         ? output(&r, n->in[0])

@@ -20,12 +20,12 @@
 static glow_value *
 by_sigmoid(glow_builder *b, glow_value *x)
 {
-    glow_value *cube = glow_lower_mul(b, glow_lower_mul(b, x, x), x);
-    glow_value *sum = glow_lower_add(b, x, glow_lower_times(b, cube, 0.044715));
+    glow_value *cube = glow_build_mul(b, glow_build_mul(b, x, x), x);
+    glow_value *sum = glow_build_add(b, x, glow_lower_times(b, cube, 0.044715));
 
     sum = glow_lower_times(b, sum, 2 * SQRT_2_BY_PI);
     sum = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(sum));
-    return glow_lower_mul(b, glow_lower_gated(b, x, ZERO_FROM), sum);
+    return glow_build_mul(b, glow_lower_gated(b, x, ZERO_FROM), sum);
 }
 
 static glow_value *
@@ -34,7 +34,7 @@ by_erf(glow_builder *b, glow_value *x)
     glow_value *y = glow_lower_times(b, x, SQRT_HALF);
 
     y = glow_lower_plus(b, GLOW_BUILD_PLAIN(b, erf, GLOW_IN(y)), 1);
-    return glow_lower_mul(b, glow_lower_times(b, x, 0.5), y);
+    return glow_build_mul(b, glow_lower_times(b, x, 0.5), y);
 }
 
 static glow_value *
@@ -49,16 +49,16 @@ by_tail(glow_builder *b, glow_value *x)
     x = glow_lower_gated(b, x, ZERO_FROM);
     t = glow_lower_over(b, 3, glow_lower_from(b, 3, x));
 
-    glow_value *e = glow_lower_times(b, glow_lower_mul(b, x, x), -0.5);
+    glow_value *e = glow_lower_times(b, glow_build_mul(b, x, x), -0.5);
     glow_value *y = glow_lower_splat(b, x->type, p[k]);
 
     if (wide)
         t = glow_lower_plus(b, glow_lower_times(b, t, GLOW_GELU_TAIL64_SCALE),
                             GLOW_GELU_TAIL64_SHIFT);
     while (k-- > 0)
-        y = glow_lower_plus(b, glow_lower_mul(b, y, t), p[k]);
+        y = glow_lower_plus(b, glow_build_mul(b, y, t), p[k]);
     e = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(e));
-    return glow_lower_mul(b, glow_lower_mul(b, x, e), y);
+    return glow_build_mul(b, glow_build_mul(b, x, e), y);
 }
 
 static glow_value *
@@ -71,7 +71,7 @@ lower(glow_builder *b, glow_node *n)
         return by_sigmoid(b, x);
     y = by_erf(b, x);
     tail = by_tail(b, x);
-    return glow_lower_select(b, glow_lower_below(b, x, -1), tail, y);
+    return glow_build_select(b, glow_lower_below(b, x, -1), tail, y);
 }
 
 const glow_pass glow_pass_lower_gelu = {

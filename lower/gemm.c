@@ -35,7 +35,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *y = GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(left, right));
 
     y = scaled(b, y, g->alpha);
-    return n->in[2] ? glow_lower_add(b, y, scaled(b, n->in[2], g->beta)) : y;
+    return n->in[2] ? glow_build_add(b, y, scaled(b, n->in[2], g->beta)) : y;
 }
 
 const glow_pass glow_pass_lower_gemm = {

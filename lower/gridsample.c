@@ -31,7 +31,7 @@ lower(glow_builder *b, glow_node *n)
                                       grid->type->elem == GLOW_FLOAT64
                                   ? GLOW_FLOAT64
                                   : GLOW_FLOAT);
-    grid = glow_lower_reshape(b, grid, GLOW_DIMS_OF(y.at[0], points, axes));
+    grid = glow_build_reshape(b, grid, GLOW_DIMS_OF(y.at[0], points, axes));
     for (int a = 0; a < axes; a++) {
         double size = (double)shape.at[1 + a];
 
@@ -40,7 +40,7 @@ lower(glow_builder *b, glow_node *n)
                                  g->align_corners ? (size - 1) / 2 : size / 2);
         at[a] = glow_lower_plus(b, at[a], (size - 1) / 2);
     }
-    return glow_lower_reshape(b, glow_lower_sample(b, &how, x, at), y);
+    return glow_build_reshape(b, glow_lower_sample(b, &how, x, at), y);
 }
 
 const glow_pass glow_pass_lower_gridsample = {

@@ -47,11 +47,11 @@ lower(glow_builder *b, glow_node *n)
     for (int i = 1; i < shape.rank; i++)
         rows.at[2] *= i == 1 ? shape.at[i] / g->group : shape.at[i];
     y = GLOW_BUILD(b, layernormalization,
-                   GLOW_IN(glow_lower_reshape(b, x, rows), NULL, NULL),
+                   GLOW_IN(glow_build_reshape(b, x, rows), NULL, NULL),
                    .axis = 2, .epsilon = g->epsilon);
-    y = glow_lower_reshape(b, y, shape);
-    y = glow_lower_mul(b, y, glow_lower_spread(b, n->in[1], 1, shape));
-    y = glow_lower_add(b, y, glow_lower_spread(b, n->in[2], 1, shape));
+    y = glow_build_reshape(b, y, shape);
+    y = glow_build_mul(b, y, glow_lower_spread(b, n->in[1], 1, shape));
+    y = glow_build_add(b, y, glow_lower_spread(b, n->in[2], 1, shape));
     return moved(b, y, g->channel_idx, true);
 }
 

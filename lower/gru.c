@@ -22,20 +22,20 @@ step(const recurrent *r, glow_value *x, recurrent_state s)
 
     for (int i = 0; i < 2; i++) {
         v = glow_lower_recurrent_gate(r, x, i);
-        v = glow_lower_add(b, v, glow_lower_recurrent_gate(r, u, i));
+        v = glow_build_add(b, v, glow_lower_recurrent_gate(r, u, i));
         gate[i] = glow_lower_recurrent_apply_gate(r, 0, v);
     }
     if (before)
-        v = glow_lower_mul(b, gate[1], glow_lower_recurrent_gate(r, u, 2));
+        v = glow_build_mul(b, gate[1], glow_lower_recurrent_gate(r, u, 2));
     else
-        v = glow_lower_recurrent_product(r, glow_lower_mul(b, gate[1], s.h), 2,
+        v = glow_lower_recurrent_product(r, glow_build_mul(b, gate[1], s.h), 2,
                                          1);
-    v = glow_lower_add(b, glow_lower_recurrent_gate(r, x, 2), v);
+    v = glow_build_add(b, glow_lower_recurrent_gate(r, x, 2), v);
     v = glow_lower_recurrent_apply_gate(r, 1, v);
-    u = glow_lower_plus(b, GLOW_BUILD_PLAIN(b, neg, GLOW_IN(gate[0])), 1);
-    u = glow_lower_mul(b, u, v);
-    v = glow_lower_mul(b, gate[0], s.h);
-    return (recurrent_state){glow_lower_add(b, u, v), NULL};
+    u = glow_lower_plus(b, glow_build_neg(b, gate[0]), 1);
+    u = glow_build_mul(b, u, v);
+    v = glow_build_mul(b, gate[0], s.h);
+    return (recurrent_state){glow_build_add(b, u, v), NULL};
 }
 
 static glow_value *

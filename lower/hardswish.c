@@ -13,10 +13,10 @@ lower(glow_builder *b, glow_node *n)
 {
     glow_value *x = n->in[0];
     glow_value *six = glow_lower_splat(b, x->type, 6);
-    glow_value *gate = glow_lower_plus(b, glow_lower_div(b, x, six), 0.5);
+    glow_value *gate = glow_lower_plus(b, glow_build_div(b, x, six), 0.5);
 
     gate = GLOW_BUILD(b, clip, GLOW_IN(gate), .min = 0, .max = 1);
-    return glow_lower_mul(b, glow_lower_gated(b, x, -4), gate);
+    return glow_build_mul(b, glow_lower_gated(b, x, -4), gate);
 }
 
 const glow_pass glow_pass_lower_hardswish = {

@@ -97,7 +97,7 @@ glow_lower_positions(glow_builder *b, glow_value *v, int64_t size)
 
     glow_value *below =
         GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(v, glow_lower_number(b, shape, 0)));
-    glow_value *moved = glow_lower_add(b, v, glow_lower_number(b, shape, size));
+    glow_value *moved = glow_build_add(b, v, glow_lower_number(b, shape, size));
 
-    return glow_lower_select(b, below, moved, v);
+    return glow_build_select(b, below, moved, v);
 }

@@ -25,7 +25,7 @@ lower(glow_builder *b, glow_node *n)
     source = glow_lower_transpose(b, source, to);
 
     glow_value *x = glow_lower_transpose(b, n->in[0], to);
-    glow_value *at = glow_lower_reshape(b, n->in[1], GLOW_DIMS_OF(count, 1));
+    glow_value *at = glow_build_reshape(b, n->in[1], GLOW_DIMS_OF(count, 1));
     glow_value *v = GLOW_BUILD(b, scatterdata, GLOW_IN(x, at, source),
                                .reduction = GLOW_SCATTER_ADD);
 

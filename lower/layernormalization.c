@@ -24,21 +24,21 @@ lower(glow_builder *b, glow_node *n)
 
     glow_value *mean =
         GLOW_BUILD(b, batchedreducemean, GLOW_IN(x), .axes = axes);
-    glow_value *d = glow_lower_sub(b, x, glow_lower_spread(b, mean, 0, shape));
-    glow_value *square = glow_lower_mul(b, d, d);
+    glow_value *d = glow_build_sub(b, x, glow_lower_spread(b, mean, 0, shape));
+    glow_value *square = glow_build_mul(b, d, d);
     glow_value *var =
         GLOW_BUILD(b, batchedreducemean, GLOW_IN(square), .axes = axes);
 
     var = glow_lower_plus(b, var, (double)l->epsilon);
-    var = GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(var));
+    var = glow_build_sqrt(b, var);
 
-    glow_value *y = glow_lower_div(b, d, glow_lower_spread(b, var, 0, shape));
+    glow_value *y = glow_build_div(b, d, glow_lower_spread(b, var, 0, shape));
 
     if (n->in[1])
-        y = glow_lower_mul(b, y,
+        y = glow_build_mul(b, y,
                            glow_lower_spread(b, n->in[1], l->axis, shape));
     if (n->in[2])
-        y = glow_lower_add(b, y,
+        y = glow_build_add(b, y,
                            glow_lower_spread(b, n->in[2], l->axis, shape));
     return y;
 }

@@ -26,11 +26,11 @@ lower(glow_builder *b, glow_node *n)
     ends = glow_lower_append(b, glow_lower_list(b, "zero", &zero, 1), ends);
 
     glow_value *first = GLOW_BUILD(b, gather, GLOW_IN(ends, of), .axis = 0);
-    glow_value *y = glow_lower_sub(b, glow_lower_iota(b, count, 1), first);
+    glow_value *y = glow_build_sub(b, glow_lower_iota(b, count, 1), first);
     glow_value *in = GLOW_BUILD_PLAIN(
         b, cmplt, GLOW_IN(of, glow_lower_number(b, type->shape, runs)));
 
-    return glow_lower_convert(b, glow_lower_select(b, in, y, zeros),
+    return glow_lower_convert(b, glow_build_select(b, in, y, zeros),
                               type->elem);
 }
 

@@ -21,11 +21,11 @@ lower(glow_builder *b, glow_node *n)
     rest = glow_lower_splat(b, x->type, 1 - (double)a->epsilon);
     z = GLOW_BUILD_PLAIN(b, min, GLOW_IN(z, rest));
     rest = glow_lower_from(b, 1, z);
-    d = glow_lower_plus(b, glow_lower_add(b, z, z), -1);
-    near = glow_lower_log1p(b, glow_lower_div(b, d, rest));
-    far = glow_lower_log(b, glow_lower_div(b, z, rest));
+    d = glow_lower_plus(b, glow_build_add(b, z, z), -1);
+    near = glow_lower_log1p(b, glow_build_div(b, d, rest));
+    far = glow_build_log(b, glow_build_div(b, z, rest));
     d = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(d));
-    return glow_lower_select(b, glow_lower_below(b, d, 0.5), near, far);
+    return glow_build_select(b, glow_lower_below(b, d, 0.5), near, far);
 }
 
 const glow_pass glow_pass_lower_logit = {

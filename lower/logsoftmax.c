@@ -18,7 +18,7 @@ spread(glow_builder *b, glow_value *v, int axis, glow_dims shape)
     glow_dims one = shape;
 
     one.at[axis] = 1;
-    return glow_lower_spread(b, glow_lower_reshape(b, v, one), 0, shape);
+    return glow_lower_spread(b, glow_build_reshape(b, v, one), 0, shape);
 }
 
 static glow_value *
@@ -28,12 +28,12 @@ lower(glow_builder *b, glow_node *n)
     glow_value *x = n->in[0];
     glow_dims shape = x->type->shape, axes = GLOW_DIMS_OF(s->axis);
     glow_value *max = GLOW_BUILD(b, batchedreducemax, GLOW_IN(x), .axes = axes);
-    glow_value *d = glow_lower_sub(b, x, spread(b, max, s->axis, shape));
+    glow_value *d = glow_build_sub(b, x, spread(b, max, s->axis, shape));
     glow_value *sum = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(d));
 
     sum = GLOW_BUILD(b, batchedreduceadd, GLOW_IN(sum), .axes = axes);
-    sum = GLOW_BUILD_PLAIN(b, log, GLOW_IN(sum));
-    return glow_lower_sub(b, d, spread(b, sum, s->axis, shape));
+    sum = glow_build_log(b, sum);
+    return glow_build_sub(b, d, spread(b, sum, s->axis, shape));
 }
 
 const glow_pass glow_pass_lower_logsoftmax = {

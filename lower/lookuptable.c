@@ -23,7 +23,7 @@ segments(glow_builder *b, glow_value *x, glow_value *at)
     glow_dims shape = GLOW_DIMS_OF(x->type->shape.at[0], at->type->shape.at[0]);
 
     at = glow_lower_spread(b, at, 1, shape);
-    x = glow_lower_reshape(b, x, GLOW_DIMS_OF(shape.at[0], 1));
+    x = glow_build_reshape(b, x, GLOW_DIMS_OF(shape.at[0], 1));
     x = glow_lower_spread(b, x, 0, shape);
     x = GLOW_BUILD_PLAIN(b, cmplte, GLOW_IN(at, x));
     x = glow_lower_convert(b, x, GLOW_INDEX32);
@@ -43,7 +43,7 @@ lower(glow_builder *b, glow_node *n)
     glow_dims shape = n->in[0]->type->shape;
     glow_dims flat = GLOW_DIMS_OF(glow_dims_count(shape));
     int64_t last = at->type->shape.at[0] - 1;
-    glow_value *x = glow_lower_reshape(b, n->in[0], flat);
+    glow_value *x = glow_build_reshape(b, n->in[0], flat);
 
     a = glow_lower_spread(b, glow_lower_cut(b, at, 0, 0, 1), 0, flat);
     x = GLOW_BUILD_PLAIN(b, max, GLOW_IN(x, a));
@@ -52,12 +52,12 @@ lower(glow_builder *b, glow_node *n)
     i = segments(b, x, glow_lower_cut(b, at, 0, 1, last - 1));
     j = glow_lower_plus(b, i, 1);
     a = pick(b, at, i);
-    x = glow_lower_sub(b, x, a);
-    x = glow_lower_div(b, x, glow_lower_sub(b, pick(b, at, j), a));
+    x = glow_build_sub(b, x, a);
+    x = glow_build_div(b, x, glow_build_sub(b, pick(b, at, j), a));
     a = pick(b, table, i);
-    y = glow_lower_sub(b, pick(b, table, j), a);
-    y = glow_lower_add(b, a, glow_lower_mul(b, x, y));
-    return glow_lower_reshape(b, y, shape);
+    y = glow_build_sub(b, pick(b, table, j), a);
+    y = glow_build_add(b, a, glow_build_mul(b, x, y));
+    return glow_build_reshape(b, y, shape);
 }
 
 const glow_pass glow_pass_lower_lookuptable = {

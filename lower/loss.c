@@ -33,7 +33,7 @@ glow_lower_loss(glow_builder *b, glow_value *v, glow_value *weights,
     glow_value *y = glow_lower_sum(b, glow_lower_convert(b, v, wide));
 
     if (reduction == GLOW_LOSS_MEAN)
-        y = glow_lower_div(
+        y = glow_build_div(
             b, y, glow_lower_sum(b, glow_lower_convert(b, weights, wide)));
     return glow_lower_convert(b, y, kind);
 }

@@ -21,7 +21,7 @@ gate(const recurrent *r, glow_value *u, int i, glow_value *c)
     glow_value *x = glow_lower_recurrent_gate(r, u, i);
 
     if (r->p[i])
-        x = glow_lower_add(r->b, x, glow_lower_mul(r->b, r->p[i], c));
+        x = glow_build_add(r->b, x, glow_build_mul(r->b, r->p[i], c));
     return glow_lower_recurrent_apply_gate(r, 0, x);
 }
 
@@ -30,20 +30,20 @@ step(const recurrent *r, glow_value *x, recurrent_state s)
 {
     glow_builder *b = r->b;
     glow_value *u =
-        glow_lower_add(b, x, glow_lower_recurrent_product(r, s.h, 0, 4));
+        glow_build_add(b, x, glow_lower_recurrent_product(r, s.h, 0, 4));
     glow_value *in = gate(r, u, IN, s.c), *forget, *out, *c, *v;
 
     if (r->attrs->input_forget)
-        forget = glow_lower_plus(b, GLOW_BUILD_PLAIN(b, neg, GLOW_IN(in)), 1);
+        forget = glow_lower_plus(b, glow_build_neg(b, in), 1);
     else
         forget = gate(r, u, FORGET, s.c);
     v = glow_lower_recurrent_apply_gate(r, 1,
                                         glow_lower_recurrent_gate(r, u, CELL));
-    c = glow_lower_mul(b, forget, s.c);
-    c = glow_lower_add(b, c, glow_lower_mul(b, in, v));
+    c = glow_build_mul(b, forget, s.c);
+    c = glow_build_add(b, c, glow_build_mul(b, in, v));
     out = gate(r, u, OUT, c);
     return (recurrent_state){
-        glow_lower_mul(b, out, glow_lower_recurrent_apply(r, 2, c)), c};
+        glow_build_mul(b, out, glow_lower_recurrent_apply(r, 2, c)), c};
 }
 
 static glow_value *

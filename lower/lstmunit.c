@@ -24,10 +24,10 @@ lower(glow_builder *b, glow_node *n)
     glow_value *forget = gate(b, n, 1, &glow_op_sigmoid);
     glow_value *v = gate(b, n, 2, &glow_op_tanh);
     glow_value *out = gate(b, n, 3, &glow_op_sigmoid);
-    glow_value *kept = glow_lower_mul(b, forget, n->in[1]);
-    glow_value *c = glow_lower_add(b, kept, glow_lower_mul(b, in, v));
+    glow_value *kept = glow_build_mul(b, forget, n->in[1]);
+    glow_value *c = glow_build_add(b, kept, glow_build_mul(b, in, v));
     glow_value *h =
-        glow_lower_mul(b, out, GLOW_BUILD_PLAIN(b, tanh, GLOW_IN(c)));
+        glow_build_mul(b, out, GLOW_BUILD_PLAIN(b, tanh, GLOW_IN(c)));
 
     glow_builder_replace(b, n, 0, h);
     glow_builder_replace(b, n, 1, c);

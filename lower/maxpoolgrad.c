@@ -23,14 +23,14 @@ lower(glow_builder *b, glow_node *n)
         return NULL;
     at = found->def->out[1];
     d = glow_lower_splat(b, n->in[1]->type, 0);
-    d = glow_lower_select(b, glow_lower_below(b, at, 0), d, n->in[1]);
-    d = glow_lower_reshape(b, d, GLOW_DIMS_OF(count));
-    at = glow_lower_reshape(b, at, GLOW_DIMS_OF(count, 1));
+    d = glow_build_select(b, glow_lower_below(b, at, 0), d, n->in[1]);
+    d = glow_build_reshape(b, d, GLOW_DIMS_OF(count));
+    at = glow_build_reshape(b, at, GLOW_DIMS_OF(count, 1));
     zeros =
         glow_lower_splat(b, glow_type_get(glow_builder_context(b), flat), 0);
     d = GLOW_BUILD(b, scatterdata, GLOW_IN(zeros, at, d),
                    .reduction = GLOW_SCATTER_ADD);
-    return glow_lower_reshape(b, d, x->shape);
+    return glow_build_reshape(b, d, x->shape);
 }
 
 const glow_pass glow_pass_lower_maxpoolgrad = {

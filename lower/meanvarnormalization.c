@@ -18,7 +18,7 @@ blend(glow_builder *b, glow_value *now, glow_value *old, double p)
     if (p == 1)
         return now;
     old = glow_lower_times(b, old, 1 - p);
-    return glow_lower_add(b, glow_lower_times(b, now, p), old);
+    return glow_build_add(b, glow_lower_times(b, now, p), old);
 }
 
 static glow_value *
@@ -33,8 +33,8 @@ lower(glow_builder *b, glow_node *n)
         if (i != m->channel_idx)
             axes.at[axes.rank++] = i;
     mean = GLOW_BUILD(b, batchedreducemean, GLOW_IN(x), .axes = axes);
-    d = glow_lower_sub(b, x, glow_lower_spread(b, mean, m->channel_idx, shape));
-    d = glow_lower_mul(b, d, d);
+    d = glow_build_sub(b, x, glow_lower_spread(b, mean, m->channel_idx, shape));
+    d = glow_build_mul(b, d, d);
     var = GLOW_BUILD(b, batchedreducemean, GLOW_IN(d), .axes = axes);
     glow_builder_replace(b, n, 0, blend(b, mean, n->in[1], p));
     glow_builder_replace(b, n, 1, blend(b, var, n->in[2], p));

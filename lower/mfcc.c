@@ -41,7 +41,7 @@ lower(glow_builder *b, glow_node *n)
     if (!v)
         return NULL;
     v = GLOW_BUILD_PLAIN(b, max, GLOW_IN(v, glow_lower_splat(b, v->type, 0)));
-    v = GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(v));
+    v = glow_build_sqrt(b, v);
     v = GLOW_BUILD_PLAIN(
         b, matmul,
         GLOW_IN(v, filters(b, m, work, n->in[0]->type->shape.at[1])));
@@ -49,7 +49,7 @@ lower(glow_builder *b, glow_node *n)
         return NULL;
     v = GLOW_BUILD_PLAIN(
         b, max, GLOW_IN(v, glow_lower_splat(b, v->type, GLOW_MFCC_LEAST)));
-    v = GLOW_BUILD_PLAIN(b, log, GLOW_IN(v));
+    v = glow_build_log(b, v);
     v = GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(v, cosines(b, m, work)));
     return glow_lower_convert(b, v, kind);
 }

@@ -20,16 +20,16 @@ lower(glow_builder *b, glow_node *n)
 
     v = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(x));
     v = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(glow_lower_times(b, v, -0.5)));
-    w = glow_lower_mul(b, v, v);
+    w = glow_build_mul(b, v, v);
     m = glow_lower_plus(b, glow_lower_times(b, w, 2), 1);
     far = glow_lower_plus(b, w, 2);
-    num = glow_lower_select(b, below, glow_lower_mul(b, v, far), m);
-    far = glow_lower_plus(b, glow_lower_mul(b, w, far), 2);
-    den = glow_lower_times(b, glow_lower_mul(b, w, w), 2);
-    den = glow_lower_select(b, below, far, glow_lower_add(b, m, den));
-    v = glow_lower_mul(b, glow_lower_gated(b, x, -1000), v);
-    x = glow_lower_select(b, below, v, x);
-    return glow_lower_mul(b, x, glow_lower_div(b, num, den));
+    num = glow_build_select(b, below, glow_build_mul(b, v, far), m);
+    far = glow_lower_plus(b, glow_build_mul(b, w, far), 2);
+    den = glow_lower_times(b, glow_build_mul(b, w, w), 2);
+    den = glow_build_select(b, below, far, glow_build_add(b, m, den));
+    v = glow_build_mul(b, glow_lower_gated(b, x, -1000), v);
+    x = glow_build_select(b, below, v, x);
+    return glow_build_mul(b, x, glow_build_div(b, num, den));
 }
 
 const glow_pass glow_pass_lower_mish = {

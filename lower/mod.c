@@ -18,7 +18,7 @@ lower(glow_builder *b, glow_node *n)
     if (!r || !glow_kind_get(r->type->elem)->is_signed)
         return r;
     strays = glow_lower_strays(b, r, y);
-    return glow_lower_select(b, strays, glow_lower_add(b, r, y), r);
+    return glow_build_select(b, strays, glow_build_add(b, r, y), r);
 }
 
 const glow_pass glow_pass_lower_mod = {

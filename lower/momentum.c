@@ -20,7 +20,7 @@ share(glow_builder *b, const glow_lower_train *s, float beta)
     glow_value *part = glow_lower_splat(b, scalar, (double)beta);
 
     later = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(later, s->t));
-    later = GLOW_BUILD_PLAIN(b, select, GLOW_IN(later, part, all));
+    later = glow_build_select(b, later, part, all);
     return glow_lower_rate(b, s, later);
 }
 
@@ -34,10 +34,10 @@ lower(glow_builder *b, glow_node *n)
 
     if (!glow_lower_train_begin(b, n, m->norm_coefficient, &s))
         return NULL;
-    v = glow_lower_mul(b, share(b, &s, m->beta), s.g);
-    v = way = glow_lower_add(b, glow_lower_times(b, s.kept[0], alpha), v);
+    v = glow_build_mul(b, share(b, &s, m->beta), s.g);
+    v = way = glow_build_add(b, glow_lower_times(b, s.kept[0], alpha), v);
     if (m->mode == GLOW_MOMENTUM_NESTEROV)
-        way = glow_lower_add(b, s.g, glow_lower_times(b, v, alpha));
+        way = glow_build_add(b, s.g, glow_lower_times(b, v, alpha));
     way = glow_lower_step(b, s.x, glow_lower_rate(b, &s, s.r), way, NULL, 0);
     glow_lower_train_end(b, n, 0, way);
     glow_lower_train_end(b, n, 1, v);

@@ -16,8 +16,8 @@
 static glow_value *
 negated_log(glow_builder *b, glow_value *v)
 {
-    v = GLOW_BUILD_PLAIN(b, log, GLOW_IN(v));
-    return GLOW_BUILD_PLAIN(b, neg, GLOW_IN(v));
+    v = glow_build_log(b, v);
+    return glow_build_neg(b, v);
 }
 
 static glow_value *
@@ -33,8 +33,8 @@ lower(glow_builder *b, glow_node *n)
         y = glow_lower_convert(b, y, GLOW_FLOAT);
     noise = negated_log(b, negated_log(b, noise));
     noise = glow_lower_convert(b, noise, y->type->elem);
-    y = glow_lower_reshape(b, y, GLOW_DIMS_OF(x.at[0], 1, x.at[1]));
-    y = glow_lower_add(b, glow_lower_spread(b, y, 0, all), noise);
+    y = glow_build_reshape(b, y, GLOW_DIMS_OF(x.at[0], 1, x.at[1]));
+    y = glow_build_add(b, glow_lower_spread(b, y, 0, all), noise);
     y = GLOW_BUILD(b, argmax, GLOW_IN(y), .axis = 2);
     return glow_lower_convert(b, y, n->out[0]->type->elem);
 }

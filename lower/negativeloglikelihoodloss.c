@@ -71,8 +71,7 @@ counting(glow_builder *b, glow_value *target, int64_t ignored)
 static glow_value *
 held(glow_builder *b, glow_value *ok, glow_value *v)
 {
-    return ok && v ? GLOW_BUILD_PLAIN(b, select, GLOW_IN(ok, v, splat(b, v, 0)))
-                   : v;
+    return ok && v ? glow_build_select(b, ok, v, splat(b, v, 0)) : v;
 }
 
 static glow_value *
@@ -100,10 +99,10 @@ lower(glow_builder *b, glow_node *n)
         GLOW_BUILD(b, gather, GLOW_IN(classes_last(b, x), target), .axis = last,
                    .batch_dims = last);
 
-    loss = GLOW_BUILD_PLAIN(b, neg, GLOW_IN(loss));
+    loss = glow_build_neg(b, loss);
     if (n->in[2]) {
         w = held(b, ok, GLOW_BUILD(b, gather, GLOW_IN(n->in[2], target)));
-        loss = glow_lower_mul(b, loss, w);
+        loss = glow_build_mul(b, loss, w);
     } else if (ok) {
         w = glow_lower_convert(b, ok, x->type->elem);
     }

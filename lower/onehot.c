@@ -36,7 +36,7 @@ lower(glow_builder *b, glow_node *n)
 
     glow_value *at = glow_lower_spread(
         b,
-        glow_lower_reshape(b, glow_lower_positions(b, n->in[0], o->depth),
+        glow_build_reshape(b, glow_lower_positions(b, n->in[0], o->depth),
                            column),
         0, shape);
     glow_value *all =
@@ -45,7 +45,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *is_on = GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(at, all));
     glow_value *off = value_at(b, n, 0);
 
-    return glow_lower_select(b, is_on, value_at(b, n, 1), off);
+    return glow_build_select(b, is_on, value_at(b, n, 1), off);
 }
 
 const glow_pass glow_pass_lower_onehot = {

@@ -27,8 +27,8 @@ lower(glow_builder *b, glow_node *n)
         return n->in[0];
     j = glow_lower_runs(b, glow_lower_steps(b, ends), columns);
     c = pick(b, ends, j);
-    c = glow_lower_sub(b, glow_lower_iota(b, columns, 1), c);
-    c = glow_lower_add(b, c, pick(b, n->in[1], pick(b, n->in[2], j)));
+    c = glow_build_sub(b, glow_lower_iota(b, columns, 1), c);
+    c = glow_build_add(b, c, pick(b, n->in[1], pick(b, n->in[2], j)));
     return GLOW_BUILD(b, gather, GLOW_IN(n->in[0], c), .axis = 1);
 }
 

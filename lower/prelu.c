@@ -16,9 +16,9 @@ lower(glow_builder *b, glow_node *n)
     glow_value *x = n->in[0];
     glow_value *zero = glow_lower_splat(b, x->type, 0);
     glow_value *is_negative = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(x, zero));
-    glow_value *scaled = glow_lower_mul(b, x, n->in[1]);
+    glow_value *scaled = glow_build_mul(b, x, n->in[1]);
 
-    return GLOW_BUILD_PLAIN(b, select, GLOW_IN(is_negative, scaled, x));
+    return glow_build_select(b, is_negative, scaled, x);
 }
 
 const glow_pass glow_pass_lower_prelu = {

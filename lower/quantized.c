@@ -207,7 +207,7 @@ by_sum(glow_builder *b, const glow_node *n)
     v = GLOW_BUILD(b, batchedreduceadd, GLOW_IN(v), .axes = r->axes);
     if (!v)
         return NULL;
-    v = glow_lower_sub(
+    v = glow_build_sub(
         b, v,
         glow_lower_splat_int(b, v->type,
                              (int64_t)((uint64_t)count * (uint64_t)x->offset)));
@@ -218,7 +218,7 @@ by_sum(glow_builder *b, const glow_node *n)
     double each = glow_is(n, &glow_op_batchedreducemean) ? (double)count : 1;
     double ratio = (double)x->scale / ((double)y->scale * each);
 
-    v = glow_lower_mul(
+    v = glow_build_mul(
         b, v,
         glow_lower_splat(b, v->type, narrow ? (double)(float)ratio : ratio));
     v = v ? GLOW_BUILD_STATED_PLAIN(b, quantize, unscaled(b, y), GLOW_IN(v))

@@ -24,7 +24,7 @@ lower(glow_builder *b, glow_node *n)
     if (!glow_computes_quantized(n))
         return NULL;
 
-    glow_value *x = glow_lower_reshape(b, n->in[0], GLOW_DIMS_OF(rows, depth));
+    glow_value *x = glow_build_reshape(b, n->in[0], GLOW_DIMS_OF(rows, depth));
     glow_value *turned = glow_lower_transpose(b, n->in[1], GLOW_DIMS_OF(1, 0));
     glow_value *scales =
         glow_lower_channel_scales(b, "scales", count, w->scale);

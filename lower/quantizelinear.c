@@ -33,11 +33,11 @@ repeat_blocks(glow_builder *b, glow_value *v, int axis, int64_t block,
     outer.at[0] = glow_dims_product(shape, 0, axis) * have;
     outer.at[1] = 1;
     outer.at[2] = glow_dims_product(shape, axis + 1, shape.rank);
-    v = glow_lower_reshape(b, v, outer);
+    v = glow_build_reshape(b, v, outer);
     outer.at[1] = block;
     v = glow_lower_spread(b, v, 0, outer);
     flat.at[axis] = have * block;
-    v = glow_lower_reshape(b, v, flat);
+    v = glow_build_reshape(b, v, flat);
     return glow_lower_cut(b, v, axis, 0, shape.at[axis]);
 }
 
@@ -73,7 +73,7 @@ lower(glow_builder *b, glow_node *n)
     glow_dims shape = n->out[0]->type->shape;
     glow_value *s =
         glow_lower_scales(b, n->in[1], q->axis, q->block_size, shape);
-    glow_value *v = glow_lower_div(b, n->in[0], s), *nan;
+    glow_value *v = glow_build_div(b, n->in[0], s), *nan;
 
     if (glow_kind_get(to)->format)
         return to_low_float(b, n, v);
@@ -83,11 +83,11 @@ lower(glow_builder *b, glow_node *n)
     nan = GLOW_BUILD_PLAIN(b, isnan, GLOW_IN(v));
     if (!nan)
         return NULL;
-    v = glow_lower_select(b, nan, glow_lower_splat(b, v->type, 0), v);
+    v = glow_build_select(b, nan, glow_lower_splat(b, v->type, 0), v);
     if (n->in[2]) {
         glow_value *z = glow_lower_convert(b, n->in[2], v->type->elem);
 
-        v = glow_lower_add(
+        v = glow_build_add(
             b, v, glow_lower_scales(b, z, q->axis, q->block_size, shape));
     }
     return glow_lower_convert(b, v, to);

@@ -51,7 +51,7 @@ elu(glow_builder *b, glow_value *x, const glow_activation *f)
 
     glow_value *negative = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(x, zero));
 
-    return GLOW_BUILD_PLAIN(b, select, GLOW_IN(negative, y, x));
+    return glow_build_select(b, negative, y, x);
 }
 
 static glow_value *
@@ -102,10 +102,10 @@ softplus(glow_builder *b, glow_value *x, const glow_activation *f)
 {
     glow_value *y = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(x));
 
-    y = GLOW_BUILD_PLAIN(b, neg, GLOW_IN(y));
+    y = glow_build_neg(b, y);
     y = glow_lower_plus(b, GLOW_BUILD_PLAIN(b, exp, GLOW_IN(y)), 1);
-    y = GLOW_BUILD_PLAIN(b, log, GLOW_IN(y));
-    return glow_lower_add(b, relu(b, x, f), y);
+    y = glow_build_log(b, y);
+    return glow_build_add(b, relu(b, x, f), y);
 }
 
 static glow_value *
@@ -114,7 +114,7 @@ softsign(glow_builder *b, glow_value *x, const glow_activation *f)
     glow_value *y = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(x));
 
     (void)f;
-    return glow_lower_div(b, x, glow_lower_plus(b, y, 1));
+    return glow_build_div(b, x, glow_lower_plus(b, y, 1));
 }
 
 static glow_value *
@@ -123,7 +123,7 @@ thresholded_relu(glow_builder *b, glow_value *x, const glow_activation *f)
     glow_value *least = splat(b, x, (double)f->alpha);
     glow_value *below = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(x, least));
 
-    return GLOW_BUILD_PLAIN(b, select, GLOW_IN(below, splat(b, x, 0), x));
+    return glow_build_select(b, below, splat(b, x, 0), x);
 }
 
 static const struct {
@@ -178,7 +178,7 @@ part(const recurrent *r, int i, int d)
         return NULL;
     for (int k = 1; k < v->type->shape.rank; k++)
         shape.at[shape.rank++] = v->type->shape.at[k];
-    return glow_lower_reshape(r->b, glow_lower_cut(r->b, v, 0, d, 1), shape);
+    return glow_build_reshape(r->b, glow_lower_cut(r->b, v, 0, d, 1), shape);
 }
 
 static glow_value *
@@ -221,7 +221,7 @@ gates_of(recurrent *r, int d, bool split)
     int64_t rows = r->gates * r->hidden;
     glow_value *bias = part(r, BIAS, d), *rest;
     glow_value *x =
-        glow_lower_reshape(r->b, in, GLOW_DIMS_OF(s.at[0] * s.at[1], s.at[2]));
+        glow_build_reshape(r->b, in, GLOW_DIMS_OF(s.at[0] * s.at[1], s.at[2]));
 
     r->r = transposed(r->b, part(r, R, d));
     x = glow_lower_cut(r->b, x, 1, d * rows, rows);
@@ -232,7 +232,7 @@ gates_of(recurrent *r, int d, bool split)
     if (split)
         r->rb = rest;
     else
-        bias = glow_lower_add(r->b, bias, rest);
+        bias = glow_build_add(r->b, bias, rest);
     return GLOW_BUILD_PLAIN(r->b, batchedadd, GLOW_IN(x, bias));
 }
 
@@ -307,7 +307,7 @@ run_direction(recurrent *r, int d, glow_value *x, recurrent_step_fn step,
         glow_value *running = is_running(r, t);
         recurrent_state after = step(r, now, s);
 
-        rows[t] = glow_lower_reshape(r->b, choose(r, running, after.h, zero),
+        rows[t] = glow_build_reshape(r->b, choose(r, running, after.h, zero),
                                      GLOW_DIMS_OF(1, r->batch, r->hidden));
         s.h = choose(r, running, after.h, s.h);
         s.c = choose(r, running, after.c, s.c);
@@ -326,7 +326,7 @@ joined(glow_builder *b, glow_value *const v[2], int count, int axis,
 
     shape.at[axis] = 1;
     for (int i = 0; i < count; i++)
-        each[i] = glow_lower_reshape(b, v[i], shape);
+        each[i] = glow_build_reshape(b, v[i], shape);
     return count == 1 ? each[0]
                       : glow_build(b, &glow_op_concat, NULL, each, count,
                                    &(const glow_concat){.dim = axis});
@@ -338,13 +338,13 @@ project(glow_builder *b, glow_node *n)
 {
     glow_dims x = n->in[X]->type->shape, w = n->in[W]->type->shape;
     int64_t rows = w.at[0] * w.at[1];
-    glow_value *in = glow_lower_reshape(
+    glow_value *in = glow_build_reshape(
         b, n->in[X], GLOW_DIMS_OF(x.at[0] * x.at[1], x.at[2]));
     glow_value *by =
-        glow_lower_reshape(b, n->in[W], GLOW_DIMS_OF(rows, x.at[2]));
+        glow_build_reshape(b, n->in[W], GLOW_DIMS_OF(rows, x.at[2]));
     glow_value *y = GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(in, transposed(b, by)));
 
-    y = glow_lower_reshape(b, y, GLOW_DIMS_OF(x.at[0], x.at[1], rows));
+    y = glow_build_reshape(b, y, GLOW_DIMS_OF(x.at[0], x.at[1], rows));
     if (!y)
         return NULL;
     glow_set_operand(n, X, y);

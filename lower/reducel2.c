@@ -18,7 +18,7 @@ lower(glow_builder *b, glow_node *n)
     if (glow_lower_is_short(kind))
         x = glow_lower_convert(b, x, GLOW_FLOAT);
     x = GLOW_BUILD(b, batchedreducesumsquare, GLOW_IN(x), .axes = r->axes);
-    return glow_lower_convert(b, glow_lower_sqrt(b, x), kind);
+    return glow_lower_convert(b, glow_build_sqrt(b, x), kind);
 }
 
 const glow_pass glow_pass_lower_reducel2 = {

@@ -32,13 +32,13 @@ lower(glow_builder *b, glow_node *n)
         return NULL;
     limit = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(m));
     limit = glow_lower_below(b, limit, (double)INFINITY);
-    m = glow_lower_select(b, limit, m, glow_lower_splat(b, m->type, 0));
+    m = glow_build_select(b, limit, m, glow_lower_splat(b, m->type, 0));
     for (int i = 0; i < r->axes.rank; i++)
         kept.at[r->axes.at[i]] = 1;
-    spread = glow_lower_spread(b, glow_lower_reshape(b, m, kept), 0, shape);
-    x = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(glow_lower_sub(b, x, spread)));
+    spread = glow_lower_spread(b, glow_build_reshape(b, m, kept), 0, shape);
+    x = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(glow_build_sub(b, x, spread)));
     x = GLOW_BUILD(b, batchedreduceadd, GLOW_IN(x), .axes = r->axes);
-    x = glow_lower_add(b, glow_lower_log(b, x), m);
+    x = glow_build_add(b, glow_build_log(b, x), m);
     return glow_lower_convert(b, x, kind);
 }
 

@@ -14,7 +14,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *is_positive =
         GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(zero, n->in[0]));
 
-    return glow_lower_select(b, is_positive, n->in[1], zero);
+    return glow_build_select(b, is_positive, n->in[1], zero);
 }
 
 const glow_pass glow_pass_lower_relugrad = {

@@ -13,7 +13,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *x = n->in[0];
     glow_value *none = GLOW_BUILD_PLAIN(b, isnan, GLOW_IN(x));
 
-    return glow_lower_select(b, none,
+    return glow_build_select(b, none,
                              glow_lower_splat(b, x->type, (double)r->value), x);
 }
 

@@ -46,9 +46,9 @@ lower(glow_builder *b, glow_node *n)
     glow_value *t = glow_lower_spread(b, glow_lower_iota(b, size, 1), 1, plane);
     glow_value *l = glow_lower_spread(
         b, glow_lower_convert(b, n->in[1], GLOW_INDEX64), 0, plane);
-    glow_value *back = glow_lower_sub(
-        b, glow_lower_sub(b, l, glow_lower_number(b, plane, 1)), t);
-    glow_value *from = glow_lower_select(
+    glow_value *back = glow_build_sub(
+        b, glow_build_sub(b, l, glow_lower_number(b, plane, 1)), t);
+    glow_value *from = glow_build_select(
         b, GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(t, l)), back, t);
     glow_value *v = GLOW_BUILD(
         b, gather, GLOW_IN(glow_lower_transpose(b, n->in[0], to), from),

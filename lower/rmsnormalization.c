@@ -13,7 +13,7 @@ static glow_value *
 lower(glow_builder *b, glow_node *n)
 {
     const glow_rmsnormalization *r = n->attrs;
-    glow_value *x = n->in[0], *square = glow_lower_mul(b, x, x);
+    glow_value *x = n->in[0], *square = glow_build_mul(b, x, x);
     glow_dims shape = x->type->shape, axes = {0};
 
     for (int i = r->axis; i < shape.rank; i++)
@@ -25,10 +25,10 @@ lower(glow_builder *b, glow_node *n)
     v = GLOW_BUILD_PLAIN(b, sqrt,
                          GLOW_IN(glow_lower_plus(b, v, (double)r->epsilon)));
 
-    glow_value *y = glow_lower_div(b, x, glow_lower_spread(b, v, 0, shape));
+    glow_value *y = glow_build_div(b, x, glow_lower_spread(b, v, 0, shape));
 
     if (n->in[1])
-        y = glow_lower_mul(b, y,
+        y = glow_build_mul(b, y,
                            glow_lower_spread(b, n->in[1], r->axis, shape));
     return y;
 }

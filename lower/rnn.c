@@ -11,7 +11,7 @@ static recurrent_state
 step(const recurrent *r, glow_value *x, recurrent_state s)
 {
     glow_value *u =
-        glow_lower_add(r->b, x, glow_lower_recurrent_product(r, s.h, 0, 1));
+        glow_build_add(r->b, x, glow_lower_recurrent_product(r, s.h, 0, 1));
 
     return (recurrent_state){glow_lower_recurrent_apply_gate(r, 0, u), NULL};
 }

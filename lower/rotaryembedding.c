@@ -28,7 +28,7 @@ spread(glow_builder *b, glow_value *v, glow_dims shape)
 {
     glow_dims s = v->type->shape;
 
-    v = glow_lower_reshape(b, v, GLOW_DIMS_OF(s.at[0], 1, s.at[1], s.at[2]));
+    v = glow_build_reshape(b, v, GLOW_DIMS_OF(s.at[0], 1, s.at[1], s.at[2]));
     return glow_lower_spread(b, v, 0, shape);
 }
 
@@ -48,23 +48,23 @@ lower(glow_builder *b, glow_node *n)
     glow_value *first = part(b, x, 0, step, r);
     glow_value *second = part(b, x, a->interleaved ? 1 : r, step, r);
 
-    u = glow_lower_mul(b, c, first);
-    u = glow_lower_sub(b, u, glow_lower_mul(b, s, second));
-    v = glow_lower_mul(b, s, first);
-    v = glow_lower_add(b, v, glow_lower_mul(b, c, second));
+    u = glow_build_mul(b, c, first);
+    u = glow_build_sub(b, u, glow_build_mul(b, s, second));
+    v = glow_build_mul(b, s, first);
+    v = glow_build_add(b, v, glow_build_mul(b, c, second));
     y[0] = u;
     y[1] = v;
     if (a->interleaved) {
         glow_dims each =
             GLOW_DIMS_OF(shape.at[0], shape.at[1], shape.at[2], r, 1);
 
-        y[0] = glow_lower_reshape(b, u, each);
-        y[1] = glow_lower_reshape(b, v, each);
+        y[0] = glow_build_reshape(b, u, each);
+        y[1] = glow_build_reshape(b, v, each);
     }
     all = glow_build(b, &glow_op_concat, NULL, y, 2,
                      &(const glow_concat){.dim = a->interleaved ? 4 : 3});
     pairs.at[3] = 2 * r;
-    all = glow_lower_reshape(b, all, pairs);
+    all = glow_build_reshape(b, all, pairs);
     if (2 * r == shape.at[3])
         return all;
     y[0] = all;

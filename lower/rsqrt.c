@@ -9,7 +9,7 @@
 static glow_value *
 lower(glow_builder *b, glow_node *n)
 {
-    return glow_lower_over(b, 1, glow_lower_sqrt(b, n->in[0]));
+    return glow_lower_over(b, 1, glow_build_sqrt(b, n->in[0]));
 }
 
 const glow_pass glow_pass_lower_rsqrt = {

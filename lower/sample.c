@@ -54,7 +54,7 @@ glow_lower_column(glow_builder *b, glow_value *v, int64_t i)
                    glow_type_get(glow_builder_context(b), type), GLOW_IN(v),
                    &s);
     type.shape.rank--;
-    return glow_lower_reshape(b, v, type.shape);
+    return glow_build_reshape(b, v, type.shape);
 }
 
 glow_value *
@@ -95,9 +95,9 @@ reflect(glow_builder *b, glow_value *v, double low, double high)
         return splat(b, v, low);
     t = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(glow_lower_plus(b, v, -low)));
     turns = GLOW_BUILD_PLAIN(b, floor, GLOW_IN(glow_lower_by(b, t, 2 * range)));
-    t = glow_lower_sub(b, t, glow_lower_times(b, turns, 2 * range));
+    t = glow_build_sub(b, t, glow_lower_times(b, turns, 2 * range));
     t = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(glow_lower_plus(b, t, -range)));
-    return glow_lower_sub(b, splat(b, t, low + range), t);
+    return glow_build_sub(b, splat(b, t, low + range), t);
 }
 
 /*
@@ -140,7 +140,7 @@ for_taps(glow_builder *b, glow_value *v, int count)
     if (!v)
         return NULL;
     d = GLOW_DIMS_OF(v->type->shape.at[0], 1, v->type->shape.at[1]);
-    v = glow_lower_reshape(b, v, d);
+    v = glow_build_reshape(b, v, d);
     d.at[1] = count;
     return glow_lower_spread(b, v, 0, d);
 }
@@ -164,8 +164,8 @@ weigh(glow_builder *b, const kernel *k, glow_value *t)
     glow_value *w = each_tap(b, k->coefficient[k->terms - 1], k->taps, t);
 
     for (int i = k->terms - 2; i >= 0; i--) {
-        w = glow_lower_mul(b, w, t);
-        w = glow_lower_add(b, w, each_tap(b, k->coefficient[i], k->taps, t));
+        w = glow_build_mul(b, w, t);
+        w = glow_build_add(b, w, each_tap(b, k->coefficient[i], k->taps, t));
     }
     return w;
 }
@@ -189,9 +189,9 @@ read_axis(glow_builder *b, const glow_lower_reading *how, glow_value *at,
     e = nearest ? GLOW_BUILD_PLAIN(b, round, GLOW_IN(at))
                 : GLOW_BUILD_PLAIN(b, floor, GLOW_IN(at));
     if (!nearest)
-        t.weight = weigh(b, k, for_taps(b, glow_lower_sub(b, at, e), k->taps));
+        t.weight = weigh(b, k, for_taps(b, glow_build_sub(b, at, e), k->taps));
     e = for_taps(b, e, k->taps);
-    e = glow_lower_add(b, e, each_tap(b, offset, k->taps, e));
+    e = glow_build_add(b, e, each_tap(b, offset, k->taps, e));
     if (how->padding == GLOW_SAMPLE_REFLECTION)
         e = GLOW_BUILD_PLAIN(b, round,
                              GLOW_IN(reflect(b, e, edge, last - edge)));
@@ -222,7 +222,7 @@ combined(glow_builder *b, glow_value *v, int axes, int a)
     }
     d.at[0] = all.at[0] = v->type->shape.at[0];
     d.at[axes + 1] = all.at[axes + 1] = v->type->shape.at[2];
-    return glow_lower_spread(b, glow_lower_reshape(b, v, d), 0, all);
+    return glow_lower_spread(b, glow_build_reshape(b, v, d), 0, all);
 }
 
 static glow_value *
@@ -245,7 +245,7 @@ times_size(glow_builder *b, glow_value *v, int64_t size)
                       glow_type_of(GLOW_INDEX64, (glow_dims){0})));
     if (c)
         glow_set_int(&c->storage->tensor, 0, size);
-    return glow_lower_mul(b, v, glow_lower_spread(b, c, 0, v->type->shape));
+    return glow_build_mul(b, v, glow_lower_spread(b, c, 0, v->type->shape));
 }
 
 /* The taps of all axes, [N, taps.., P], elements counted in pixels. */
@@ -288,28 +288,28 @@ glow_lower_sample(glow_builder *b, const glow_lower_reading *how, glow_value *x,
         count *= kernels[how->mode].taps;
     }
     y = GLOW_DIMS_OF(shape.at[0], count, at[0]->type->shape.at[1], channels);
-    x = glow_lower_reshape(b, x, GLOW_DIMS_OF(shape.at[0], pixels, channels));
-    t.element = glow_lower_reshape(b, t.element,
+    x = glow_build_reshape(b, x, GLOW_DIMS_OF(shape.at[0], pixels, channels));
+    t.element = glow_build_reshape(b, t.element,
                                    GLOW_DIMS_OF(y.at[0], count * y.at[2]));
     x = GLOW_BUILD(b, gather, GLOW_IN(x, t.element), .axis = 1,
                    .batch_dims = 1);
     y.rank = 3;
     if (t.weight) {
-        t.weight = glow_lower_convert(b, glow_lower_reshape(b, t.weight, y),
+        t.weight = glow_lower_convert(b, glow_build_reshape(b, t.weight, y),
                                       x ? x->type->elem : GLOW_FLOAT);
         y.rank = 4;
 
         glow_value *weight = glow_lower_spread(b, t.weight, 0, y);
 
-        x = glow_lower_mul(b, glow_lower_reshape(b, x, y), weight);
+        x = glow_build_mul(b, glow_build_reshape(b, x, y), weight);
         return GLOW_BUILD(b, batchedreduceadd, GLOW_IN(x),
                           .axes = GLOW_DIMS_OF(1));
     }
     y = GLOW_DIMS_OF(y.at[0], y.at[2], channels);
     if (t.mask) {
-        t.mask = glow_lower_reshape(b, t.mask, GLOW_DIMS_OF(y.at[0], y.at[1]));
+        t.mask = glow_build_reshape(b, t.mask, GLOW_DIMS_OF(y.at[0], y.at[1]));
         t.mask = glow_lower_spread(b, t.mask, 0, y);
-        x = GLOW_BUILD_PLAIN(b, select, GLOW_IN(t.mask, x, splat(b, x, 0)));
+        x = glow_build_select(b, t.mask, x, splat(b, x, 0));
     }
     return x;
 }

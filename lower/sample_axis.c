@@ -39,16 +39,16 @@ glow_lower_sum_axis(glow_builder *b, glow_value *x, int axis,
     int64_t rest = glow_dims_product(to, axis + 1, to.rank);
     glow_dims flat = GLOW_DIMS_OF(before, to.at[axis], rest);
     glow_dims taps = GLOW_DIMS_OF(before, s->taps, s->count, rest);
-    glow_value *v = glow_lower_reshape(b, x, flat);
+    glow_value *v = glow_build_reshape(b, x, flat);
 
     to.at[axis] = s->count;
     v = GLOW_BUILD(b, gather, GLOW_IN(v, from_constant(b, s)), .axis = 1);
     if (!nearest) {
-        v = glow_lower_reshape(b, v, taps);
-        v = glow_lower_mul(
+        v = glow_build_reshape(b, v, taps);
+        v = glow_build_mul(
             b, v, glow_lower_spread(b, weights(b, s, x->type->elem), 1, taps));
         v = GLOW_BUILD(b, batchedreduceadd, GLOW_IN(v),
                        .axes = GLOW_DIMS_OF(1));
     }
-    return glow_lower_reshape(b, v, to);
+    return glow_build_reshape(b, v, to);
 }

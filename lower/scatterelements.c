@@ -51,17 +51,17 @@ lower(glow_builder *b, glow_node *n)
         glow_lower_spread(b, places(b, i, x, 0, dim), 0, column);
     glow_value *after =
         glow_lower_spread(b, places(b, i, x, dim + 1, rank), 2, column);
-    glow_value *at = glow_lower_reshape(
+    glow_value *at = glow_build_reshape(
         b, glow_lower_convert(b, n->in[1], GLOW_INDEX64), column);
-    glow_value *to = glow_lower_reshape(b, n->in[0], data);
-    glow_value *from = glow_lower_reshape(b, n->in[2], part);
+    glow_value *to = glow_build_reshape(b, n->in[0], data);
+    glow_value *from = glow_build_reshape(b, n->in[2], part);
 
     at = GLOW_BUILD(b, concat, GLOW_IN(before, at, after), .dim = 3);
 
     glow_value *v = GLOW_BUILD(b, scatterdata, GLOW_IN(to, at, from),
                                .reduction = s->reduction);
 
-    return glow_lower_reshape(b, v, x);
+    return glow_build_reshape(b, v, x);
 }
 
 const glow_pass glow_pass_lower_scatterelements = {

@@ -20,9 +20,9 @@ lower(glow_builder *b, glow_node *n)
     glow_value *below = glow_lower_below(b, x, -lambd), *y;
 
     y = GLOW_BUILD_PLAIN(b, isnan, GLOW_IN(x));
-    y = glow_lower_select(b, y, x, glow_lower_splat(b, x->type, 0));
-    y = glow_lower_select(b, above, glow_lower_plus(b, x, -bias), y);
-    return glow_lower_select(b, below, glow_lower_plus(b, x, bias), y);
+    y = glow_build_select(b, y, x, glow_lower_splat(b, x->type, 0));
+    y = glow_build_select(b, above, glow_lower_plus(b, x, -bias), y);
+    return glow_build_select(b, below, glow_lower_plus(b, x, bias), y);
 }
 
 const glow_pass glow_pass_lower_shrink = {

@@ -16,8 +16,8 @@ lower(glow_builder *b, glow_node *n)
     glow_value *below = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(x, zero));
     glow_value *above = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(zero, x)), *y;
 
-    y = glow_lower_select(b, below, glow_lower_splat(b, x->type, -1), x);
-    return glow_lower_select(b, above, glow_lower_splat(b, x->type, 1), y);
+    y = glow_build_select(b, below, glow_lower_splat(b, x->type, -1), x);
+    return glow_build_select(b, above, glow_lower_splat(b, x->type, 1), y);
 }
 
 const glow_pass glow_pass_lower_sign = {

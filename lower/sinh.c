@@ -18,14 +18,14 @@ lower(glow_builder *b, glow_node *n)
     glow_value *t = GLOW_BUILD_PLAIN(b, tanh, GLOW_IN(h));
     glow_value *p = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(h)), *q;
 
-    q = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(GLOW_BUILD_PLAIN(b, neg, GLOW_IN(h))));
-    p = glow_lower_mul(b, glow_lower_times(b, p, 0.5), p);
-    q = glow_lower_mul(b, glow_lower_times(b, q, 0.5), q);
-    far = glow_lower_sub(b, p, q);
-    near = glow_lower_from(b, 1, glow_lower_mul(b, t, t));
-    near = glow_lower_div(b, glow_lower_add(b, t, t), near);
+    q = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(glow_build_neg(b, h)));
+    p = glow_build_mul(b, glow_lower_times(b, p, 0.5), p);
+    q = glow_build_mul(b, glow_lower_times(b, q, 0.5), q);
+    far = glow_build_sub(b, p, q);
+    near = glow_lower_from(b, 1, glow_build_mul(b, t, t));
+    near = glow_build_div(b, glow_build_add(b, t, t), near);
     x = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(x));
-    return glow_lower_select(b, glow_lower_below(b, x, 1), near, far);
+    return glow_build_select(b, glow_lower_below(b, x, 1), near, far);
 }
 
 const glow_pass glow_pass_lower_sinh = {

@@ -14,9 +14,9 @@ lower(glow_builder *b, glow_node *n)
     glow_value *x = n->in[0];
     glow_value *e = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(x));
 
-    e = GLOW_BUILD_PLAIN(b, neg, GLOW_IN(e));
+    e = glow_build_neg(b, e);
     e = glow_lower_log1p(b, GLOW_BUILD_PLAIN(b, exp, GLOW_IN(e)));
-    return glow_lower_add(b, e, GLOW_BUILD_PLAIN(b, relu, GLOW_IN(x)));
+    return glow_build_add(b, e, GLOW_BUILD_PLAIN(b, relu, GLOW_IN(x)));
 }
 
 const glow_pass glow_pass_lower_softplus = {

@@ -18,7 +18,7 @@ lower(glow_builder *b, glow_node *n)
         GLOW_BUILD(b, clip, GLOW_IN(n->in[0]), .min = -most, .max = most);
     glow_value *d = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(x));
 
-    return glow_lower_div(b, x, glow_lower_plus(b, d, 1));
+    return glow_build_div(b, x, glow_lower_plus(b, d, 1));
 }
 
 const glow_pass glow_pass_lower_softsign = {

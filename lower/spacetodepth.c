@@ -15,12 +15,12 @@ lower(glow_builder *b, glow_node *n)
 {
     int64_t size = ((const glow_spacetodepth *)n->attrs)->block_size;
     glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
-    glow_value *v = glow_lower_reshape(
+    glow_value *v = glow_build_reshape(
         b, n->in[0],
         GLOW_DIMS_OF(x.at[0], y.at[1], size, y.at[2], size, x.at[3]));
 
     v = glow_lower_transpose(b, v, GLOW_DIMS_OF(0, 1, 3, 2, 4, 5));
-    return glow_lower_reshape(b, v, y);
+    return glow_build_reshape(b, v, y);
 }
 
 const glow_pass glow_pass_lower_spacetodepth = {

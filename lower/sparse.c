@@ -11,7 +11,7 @@ glow_lower_upright(glow_builder *b, glow_value *v)
 {
     if (!v)
         return NULL;
-    return glow_lower_reshape(b, v, GLOW_DIMS_OF(glow_type_count(v->type), 1));
+    return glow_build_reshape(b, v, GLOW_DIMS_OF(glow_type_count(v->type), 1));
 }
 
 glow_value *
@@ -44,7 +44,7 @@ glow_lower_steps(glow_builder *b, glow_value *v)
 
     glow_value *before = glow_lower_rows(b, v, 0, count);
 
-    return glow_lower_sub(b, glow_lower_rows(b, v, 1, count), before);
+    return glow_build_sub(b, glow_lower_rows(b, v, 1, count), before);
 }
 
 glow_value *

@@ -39,7 +39,7 @@ order(glow_builder *b, glow_value *labels, int64_t count, int64_t each)
     glow_value *at = glow_lower_convert(b, s->def->out[1], GLOW_INDEX64);
 
     s = GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(s, pattern(b, count, each, false)));
-    return glow_lower_select(b, s, at, none);
+    return glow_build_select(b, s, at, none);
 }
 
 static glow_value *
@@ -74,7 +74,7 @@ lower(glow_builder *b, glow_node *n)
     for (int i = 0; i < 3; i++) {
         const glow_type *type = n->out[i]->type;
 
-        y[i] = glow_lower_reshape(b, y[i], type->shape);
+        y[i] = glow_build_reshape(b, y[i], type->shape);
         y[i] = glow_lower_convert(b, y[i], type->elem);
         if (!y[i])
             return NULL;

@@ -26,7 +26,7 @@ rows_of(glow_builder *b, const glow_node *n, glow_value *in, glow_kind kind)
     glow_value *at = glow_lower_convert(b, n->in[2], GLOW_INDEX64), *g;
     glow_value *w = glow_lower_convert(b, n->in[1], kind);
 
-    at = glow_lower_select(b, in, at, glow_lower_number(b, list, 0));
+    at = glow_build_select(b, in, at, glow_lower_number(b, list, 0));
     g = at ? GLOW_BUILD(b, gather, GLOW_IN(n->in[0], at), .axis = 0) : NULL;
     if (g && glow_fused_tail(g->type->elem)) {
         glow_type type = glow_type_of(
@@ -37,7 +37,7 @@ rows_of(glow_builder *b, const glow_node *n, glow_value *in, glow_kind kind)
             GLOW_IN(g));
     }
     g = g ? glow_lower_convert(b, g, kind) : NULL;
-    return g && w ? glow_lower_mul(b, g,
+    return g && w ? glow_build_mul(b, g,
                                    glow_lower_spread(b, w, 0, g->type->shape))
                   : NULL;
 }

@@ -38,12 +38,12 @@ places(glow_builder *b, glow_value *numbers, glow_ints mask)
 
     k = glow_lower_spread(b, k, 1, plane);
 
-    glow_value *at = sum(b, glow_lower_select(b, equal, k, zero));
+    glow_value *at = sum(b, glow_build_select(b, equal, k, zero));
     glow_value *any = sum(b, glow_lower_convert(b, equal, GLOW_INDEX64));
 
     any =
         GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(glow_lower_number(b, list, 0), any));
-    return glow_lower_select(b, any, at,
+    return glow_build_select(b, any, at,
                              glow_lower_number(b, list, mask.count));
 }
 
@@ -84,7 +84,7 @@ lower(glow_builder *b, glow_node *n)
     head = all;
     head.at[0] -= n->in[3] != NULL;
     head.at[1]--;
-    return glow_lower_reshape(b, glow_lower_head(b, y, head), type->shape);
+    return glow_build_reshape(b, glow_lower_head(b, y, head), type->shape);
 }
 
 const glow_pass glow_pass_lower_sparsetodensemask = {

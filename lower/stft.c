@@ -32,7 +32,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *x = GLOW_BUILD(b, gather, GLOW_IN(n->in[0], at), .axis = 1);
 
     if (n->in[1] && x)
-        x = glow_lower_mul(b, x,
+        x = glow_build_mul(b, x,
                            glow_lower_spread(b, n->in[1], 2, x->type->shape));
     return GLOW_BUILD(b, dft, GLOW_IN(x), .axis = 2, .length = a->frame_length,
                       .onesided = a->onesided);

@@ -15,7 +15,7 @@ lower(glow_builder *b, glow_node *n)
 
     glow_value *gate = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(x));
 
-    return glow_lower_mul(b, glow_lower_gated(b, x, -1000), gate);
+    return glow_build_mul(b, glow_lower_gated(b, x, -1000), gate);
 }
 
 const glow_pass glow_pass_lower_swish = {

@@ -12,7 +12,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *s = GLOW_BUILD_PLAIN(b, sin, GLOW_IN(n->in[0]));
     glow_value *c = GLOW_BUILD_PLAIN(b, cos, GLOW_IN(n->in[0]));
 
-    return glow_lower_div(b, s, c);
+    return glow_build_div(b, s, c);
 }
 
 const glow_pass glow_pass_lower_tan = {

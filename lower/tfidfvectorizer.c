@@ -87,7 +87,7 @@ counts(glow_builder *b, const glow_tfidfvectorizer *a, glow_tfidf_grams g,
         glow_set_int(&pool->storage->tensor, i, g.pool[i]);
     w = windows(b, g.n, skips, size, places);
     w = GLOW_BUILD(b, gather, GLOW_IN(x, w), .axis = 1);
-    w = glow_lower_reshape(b, w, GLOW_DIMS_OF(rows, places, 1, g.n));
+    w = glow_build_reshape(b, w, GLOW_DIMS_OF(rows, places, 1, g.n));
     w = glow_lower_spread(b, w, 0, all);
     pool = glow_lower_spread(b, pool, 2, all);
     w = GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(w, pool));
@@ -121,7 +121,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *x = glow_lower_convert(b, n->in[0], GLOW_INDEX64);
     glow_value *sum = NULL;
 
-    x = glow_lower_reshape(b, x, GLOW_DIMS_OF(rows, s.at[s.rank - 1]));
+    x = glow_build_reshape(b, x, GLOW_DIMS_OF(rows, s.at[s.rank - 1]));
     for (int64_t l = a->min_gram_length; x && l <= a->max_gram_length; l++) {
         glow_tfidf_grams g = glow_tfidf_read(a, l);
         glow_value *c;
@@ -139,11 +139,11 @@ lower(glow_builder *b, glow_node *n)
                                  GLOW_IN(c, glow_lower_splat(b, c->type, 1)));
         c = GLOW_BUILD_PLAIN(
             b, matmul, GLOW_IN(c, weights(b, a, g.first, g.count, width)));
-        sum = sum ? glow_lower_add(b, sum, c) : c;
+        sum = sum ? glow_build_add(b, sum, c) : c;
     }
     if (!sum)
         return glow_lower_splat(b, n->out[0]->type, 0);
-    sum = glow_lower_reshape(b, sum, y);
+    sum = glow_build_reshape(b, sum, y);
     return glow_lower_convert(b, sum, n->out[0]->type->elem);
 }
 

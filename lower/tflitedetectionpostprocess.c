@@ -32,19 +32,19 @@ decode_axis(const detector *t, const glow_node *n, int d, double shift,
             double grow, glow_value *ends[2])
 {
     glow_builder *b = t->b;
-    glow_value *e = glow_lower_reshape(b, n->in[0], GLOW_DIMS_OF(t->count, 4));
-    glow_value *a = glow_lower_reshape(b, n->in[2], GLOW_DIMS_OF(t->count, 4));
+    glow_value *e = glow_build_reshape(b, n->in[0], GLOW_DIMS_OF(t->count, 4));
+    glow_value *a = glow_build_reshape(b, n->in[2], GLOW_DIMS_OF(t->count, 4));
     glow_value *size = glow_lower_column(b, a, d + 2);
     glow_value *middle, *half;
 
     middle = glow_lower_by(b, glow_lower_column(b, e, d), shift);
     half = glow_lower_column(b, a, d);
-    middle = glow_lower_add(b, glow_lower_mul(b, middle, size), half);
+    middle = glow_build_add(b, glow_build_mul(b, middle, size), half);
     half = glow_lower_by(b, glow_lower_column(b, e, d + 2), grow);
     half = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(half));
-    half = glow_lower_mul(b, glow_lower_times(b, half, 0.5), size);
-    ends[0] = glow_lower_sub(b, middle, half);
-    ends[1] = glow_lower_add(b, middle, half);
+    half = glow_build_mul(b, glow_lower_times(b, half, 0.5), size);
+    ends[0] = glow_build_sub(b, middle, half);
+    ends[1] = glow_build_add(b, middle, half);
 }
 
 static glow_value *
@@ -56,7 +56,7 @@ decode(const detector *t, const glow_node *n)
     decode_axis(t, n, 0, (double)p->y_scale, (double)p->h_scale, y);
     decode_axis(t, n, 1, (double)p->x_scale, (double)p->w_scale, x);
     for (int i = 0; i < 4; i++)
-        v[i] = glow_lower_reshape(t->b, i % 2 ? x[i / 2] : y[i / 2],
+        v[i] = glow_build_reshape(t->b, i % 2 ? x[i / 2] : y[i / 2],
                                   GLOW_DIMS_OF(t->count, 1));
     return glow_build(t->b, &glow_op_concat, NULL, v, 4,
                       &(const glow_concat){.dim = 1});
@@ -69,7 +69,7 @@ classes(glow_builder *b, const glow_node *n, int64_t count, int64_t wanted)
     glow_dims s = n->in[1]->type->shape;
     int64_t columns = s.at[s.rank - 1];
     glow_value *v =
-        glow_lower_reshape(b, n->in[1], GLOW_DIMS_OF(count, columns));
+        glow_build_reshape(b, n->in[1], GLOW_DIMS_OF(count, columns));
     glow_slice from = {.start = GLOW_DIMS_OF(0, columns - wanted)};
 
     if (columns == wanted)
@@ -88,10 +88,10 @@ suppress(const detector *t, glow_value *scores, int64_t classes_of,
 {
     glow_builder *b = t->b;
     glow_value *boxes =
-        glow_lower_reshape(b, t->boxes, GLOW_DIMS_OF(1, t->count, 4));
+        glow_build_reshape(b, t->boxes, GLOW_DIMS_OF(1, t->count, 4));
 
     scores =
-        glow_lower_reshape(b, scores, GLOW_DIMS_OF(1, classes_of, t->count));
+        glow_build_reshape(b, scores, GLOW_DIMS_OF(1, classes_of, t->count));
 
     glow_value *v = GLOW_BUILD(
         b, nonmaxsuppression, GLOW_IN(boxes, scores),
@@ -161,9 +161,9 @@ find_classes(const detector *t, found *f)
     rows = kept->out[0]->type->shape.at[0];
     klass = glow_lower_column(b, kept->out[0], 1);
     box = glow_lower_column(b, kept->out[0], 2);
-    at = glow_lower_add(b, glow_lower_times(b, klass, (double)t->count), box);
+    at = glow_build_add(b, glow_lower_times(b, klass, (double)t->count), box);
     v = pick(b,
-             glow_lower_reshape(b, turned,
+             glow_build_reshape(b, turned,
                                 GLOW_DIMS_OF(t->t->num_classes * t->count)),
              at);
     counts = glow_lower_spread(b, kept->out[1], 0, GLOW_DIMS_OF(rows));
@@ -219,7 +219,7 @@ give(const detector *t, glow_node *n, const found *f)
     if (!regular && boxes) {
         glow_dims d = GLOW_DIMS_OF(boxes->type->shape.at[0], 1, 4);
 
-        boxes = glow_lower_reshape(b, boxes, d);
+        boxes = glow_build_reshape(b, boxes, d);
         d.at[1] = f->classes->type->shape.at[1];
         boxes = glow_lower_spread(b, boxes, 0, d);
     }
@@ -229,7 +229,7 @@ give(const detector *t, glow_node *n, const found *f)
     v[2] = placed(t, f->scores, f->count, each);
     v[3] = glow_lower_convert(b, f->count, GLOW_INDEX32);
     for (int i = 0; i < 4; i++) {
-        v[i] = glow_lower_reshape(b, v[i], n->out[i]->type->shape);
+        v[i] = glow_build_reshape(b, v[i], n->out[i]->type->shape);
         if (!v[i])
             return false;
     }

@@ -16,7 +16,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *limit = glow_lower_splat(b, x->type, (double)t->alpha);
     glow_value *low = GLOW_BUILD_PLAIN(b, cmplte, GLOW_IN(x, limit));
 
-    return glow_lower_select(b, low, glow_lower_splat(b, x->type, 0), x);
+    return glow_build_select(b, low, glow_lower_splat(b, x->type, 0), x);
 }
 
 const glow_pass glow_pass_lower_thresholdedrelu = {

@@ -22,7 +22,7 @@ glow_lower_train_begin(glow_builder *b, const glow_node *n, float norm,
     for (int i = 4; i < n->n_in; i++)
         s->kept[i - 4] = wide(b, n->in[i]);
     if (norm != 0)
-        s->g = glow_lower_add(b, glow_lower_times(b, s->x, (double)norm), s->g);
+        s->g = glow_build_add(b, glow_lower_times(b, s->x, (double)norm), s->g);
     return !glow_builder_failed(b);
 }
 
@@ -46,11 +46,11 @@ glow_value *
 glow_lower_step(glow_builder *b, glow_value *x, glow_value *rate,
                 glow_value *direction, glow_value *h, float epsilon)
 {
-    glow_value *y = glow_lower_mul(b, rate, direction);
+    glow_value *y = glow_build_mul(b, rate, direction);
 
     if (h) {
-        h = GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(h));
-        y = glow_lower_div(b, y, glow_lower_plus(b, h, (double)epsilon));
+        h = glow_build_sqrt(b, h);
+        y = glow_build_div(b, y, glow_lower_plus(b, h, (double)epsilon));
     }
-    return glow_lower_sub(b, x, y);
+    return glow_build_sub(b, x, y);
 }

@@ -22,13 +22,13 @@ lower(glow_builder *b, glow_node *n)
         glow_lower_spread(b, glow_lower_iota(b, plane.at[0], 1), 0, plane);
     glow_value *columns =
         glow_lower_spread(b, glow_lower_iota(b, plane.at[1], 1), 1, plane);
-    glow_value *d = glow_lower_sub(b, columns, rows);
+    glow_value *d = glow_build_sub(b, columns, rows);
 
     k = glow_lower_spread(b, k, 0, plane);
     k = upper ? GLOW_BUILD_PLAIN(b, cmplte, GLOW_IN(k, d))
               : GLOW_BUILD_PLAIN(b, cmplte, GLOW_IN(d, k));
     k = glow_lower_spread(b, k, x.rank - 2, x);
-    return glow_lower_select(b, k, n->in[0],
+    return glow_build_select(b, k, n->in[0],
                              glow_lower_splat(b, n->out[0]->type, 0));
 }
 

@@ -38,9 +38,9 @@ scaled_root(glow_builder *b, glow_value *x, glow_dims axes, int p)
 
     most = GLOW_BUILD(b, clip, GLOW_IN(most), .min = FLT_MIN, .max = FLT_MAX);
     one.at[axes.at[0]] = 1;
-    each = glow_lower_spread(b, glow_lower_reshape(b, most, one), 0, shape);
-    x = root_of_powers(b, glow_lower_div(b, x, each), axes, p);
-    return glow_lower_mul(b, x, most);
+    each = glow_lower_spread(b, glow_build_reshape(b, most, one), 0, shape);
+    x = root_of_powers(b, glow_build_div(b, x, each), axes, p);
+    return glow_build_mul(b, x, most);
 }
 
 static glow_value *

@@ -3,6 +3,7 @@
 #ifndef GLOW_GLOW_H
 #define GLOW_GLOW_H
 
+#include "glow/arith.h"
 #include "glow/backend.h"
 #include "glow/cost.h"
 #include "glow/cpu.h"
@@ -31,8 +32,8 @@
 #include "glow/schedule.h"
 #include "glow/semantics.h"
 #include "glow/simulate.h"
-#include "glow/target.h"
 #include "glow/state.h"
+#include "glow/target.h"
 #include "glow/text.h"
 #include "glow/tiling.h"
 

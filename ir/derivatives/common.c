@@ -5,49 +5,6 @@
 #include "glow/match.h"
 
 glow_value *
-glow_grad_add(glow_builder *b, glow_value *x, glow_value *y)
-{
-    return GLOW_BUILD_PLAIN(b, add, GLOW_IN(x, y));
-}
-
-glow_value *
-glow_grad_sub(glow_builder *b, glow_value *x, glow_value *y)
-{
-    return GLOW_BUILD_PLAIN(b, sub, GLOW_IN(x, y));
-}
-
-glow_value *
-glow_grad_mul(glow_builder *b, glow_value *x, glow_value *y)
-{
-    return GLOW_BUILD_PLAIN(b, mul, GLOW_IN(x, y));
-}
-
-glow_value *
-glow_grad_div(glow_builder *b, glow_value *x, glow_value *y)
-{
-    return GLOW_BUILD_PLAIN(b, div, GLOW_IN(x, y));
-}
-
-glow_value *
-glow_grad_neg(glow_builder *b, glow_value *x)
-{
-    return GLOW_BUILD_PLAIN(b, neg, GLOW_IN(x));
-}
-
-glow_value *
-glow_grad_sqrt(glow_builder *b, glow_value *x)
-{
-    return GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(x));
-}
-
-glow_value *
-glow_grad_select(glow_builder *b, glow_value *cond, glow_value *x,
-                 glow_value *y)
-{
-    return GLOW_BUILD_PLAIN(b, select, GLOW_IN(cond, x, y));
-}
-
-glow_value *
 glow_grad_number(glow_builder *b, const glow_value *like, double v)
 {
     return like ? glow_build_like(b, like, v) : NULL;
@@ -56,19 +13,19 @@ glow_grad_number(glow_builder *b, const glow_value *like, double v)
 glow_value *
 glow_grad_times(glow_builder *b, double v, glow_value *x)
 {
-    return glow_grad_mul(b, x, glow_grad_number(b, x, v));
+    return glow_build_mul(b, x, glow_grad_number(b, x, v));
 }
 
 glow_value *
 glow_grad_plus(glow_builder *b, double v, glow_value *x)
 {
-    return glow_grad_add(b, x, glow_grad_number(b, x, v));
+    return glow_build_add(b, x, glow_grad_number(b, x, v));
 }
 
 glow_value *
 glow_grad_from(glow_builder *b, double v, glow_value *x)
 {
-    return glow_grad_sub(b, glow_grad_number(b, x, v), x);
+    return glow_build_sub(b, glow_grad_number(b, x, v), x);
 }
 
 glow_value *
@@ -92,21 +49,13 @@ glow_grad_is(glow_builder *b, glow_value *x, double y)
 glow_value *
 glow_grad_where(glow_builder *b, glow_value *cond, glow_value *d)
 {
-    return glow_grad_select(b, cond, d, glow_grad_number(b, d, 0));
+    return glow_build_select(b, cond, d, glow_grad_number(b, d, 0));
 }
 
 glow_value *
 glow_grad_guarded(glow_builder *b, glow_value *d, glow_value *product)
 {
-    return glow_grad_select(b, glow_grad_is(b, d, 0), d, product);
-}
-
-glow_value *
-glow_grad_reshape(glow_builder *b, glow_value *v, glow_dims shape)
-{
-    if (!v || glow_dims_equal(v->type->shape, shape))
-        return v;
-    return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = shape);
+    return glow_build_select(b, glow_grad_is(b, d, 0), d, product);
 }
 
 glow_value *
@@ -150,7 +99,7 @@ glow_grad_repeat(glow_builder *b, glow_value *v, glow_dims axes,
         return v;
     for (int i = 0; i < axes.rank; i++)
         kept.at[axes.at[i]] = 1;
-    return GLOW_BUILD(b, broadcast, GLOW_IN(glow_grad_reshape(b, v, kept)),
+    return GLOW_BUILD(b, broadcast, GLOW_IN(glow_build_reshape(b, v, kept)),
                       .axis = 0, .target_dim = shape);
 }
 

@@ -3,17 +3,9 @@
 #ifndef IR_DERIVATIVES_COMMON_H
 #define IR_DERIVATIVES_COMMON_H
 
+#include "glow/arith.h"
 #include "glow/derivative.h"
 #include "glow/ops.h"
-
-glow_value *glow_grad_add(glow_builder *b, glow_value *x, glow_value *y);
-glow_value *glow_grad_sub(glow_builder *b, glow_value *x, glow_value *y);
-glow_value *glow_grad_mul(glow_builder *b, glow_value *x, glow_value *y);
-glow_value *glow_grad_div(glow_builder *b, glow_value *x, glow_value *y);
-glow_value *glow_grad_neg(glow_builder *b, glow_value *x);
-glow_value *glow_grad_sqrt(glow_builder *b, glow_value *x);
-glow_value *glow_grad_select(glow_builder *b, glow_value *cond, glow_value *x,
-                             glow_value *y);
 
 /* All elements of the type of `like` are `v`. */
 glow_value *glow_grad_number(glow_builder *b, const glow_value *like, double v);
@@ -35,7 +27,6 @@ glow_value *glow_grad_where(glow_builder *b, glow_value *cond, glow_value *d);
 glow_value *glow_grad_guarded(glow_builder *b, glow_value *d,
                               glow_value *product);
 
-glow_value *glow_grad_reshape(glow_builder *b, glow_value *v, glow_dims shape);
 glow_value *glow_grad_transpose(glow_builder *b, glow_value *v,
                                 glow_dims shuffle);
 /* The box of `shape` elements at `start`, with `steps` (rank 0: all 1). */

@@ -39,7 +39,7 @@ static glow_value *
 neg_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
     (void)n, (void)i;
-    return glow_grad_neg(b, d);
+    return glow_build_neg(b, d);
 }
 TRANSPOSE(neg);
 
@@ -64,14 +64,14 @@ static glow_value *
 sub_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
     (void)n;
-    return i == 0 ? d : glow_grad_neg(b, d);
+    return i == 0 ? d : glow_build_neg(b, d);
 }
 PARTIAL(sub);
 
 static glow_value *
 mul_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    return glow_grad_mul(b, d, n->in[1 - i]);
+    return glow_build_mul(b, d, n->in[1 - i]);
 }
 PARTIAL(mul);
 
@@ -79,10 +79,10 @@ PARTIAL(mul);
 static glow_value *
 div_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    glow_value *q = glow_grad_div(b, d, n->in[1]);
+    glow_value *q = glow_build_div(b, d, n->in[1]);
 
     if (i == 1)
-        q = glow_grad_neg(b, glow_grad_mul(b, q, n->out[0]));
+        q = glow_build_neg(b, glow_build_mul(b, q, n->out[0]));
     return glow_grad_guarded(b, d, q);
 }
 PARTIAL(div);
@@ -95,10 +95,10 @@ fmod_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
     if (i == 0)
         return d;
     /* x - z is an exact multiple of y, up to a rounding. */
-    quotient = glow_grad_sub(b, n->in[0], n->out[0]);
-    quotient = glow_grad_div(b, quotient, n->in[1]);
+    quotient = glow_build_sub(b, n->in[0], n->out[0]);
+    quotient = glow_build_div(b, quotient, n->in[1]);
     quotient = GLOW_BUILD_PLAIN(b, round, GLOW_IN(quotient));
-    return glow_grad_neg(b, glow_grad_mul(b, d, quotient));
+    return glow_build_neg(b, glow_build_mul(b, d, quotient));
 }
 PARTIAL(fmod);
 
@@ -111,8 +111,8 @@ choice_partial(glow_builder *b, glow_node *n, glow_value *d,
     glow_value *half = glow_grad_times(b, 0.5, d);
     glow_value *zero = glow_grad_number(b, d, 0);
 
-    return glow_grad_select(b, ties, half,
-                            glow_grad_select(b, is_other, zero, d));
+    return glow_build_select(b, ties, half,
+                             glow_build_select(b, is_other, zero, d));
 }
 
 static glow_value *
@@ -140,14 +140,14 @@ pow_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 
     if (i == 0) {
         p = GLOW_BUILD_PLAIN(b, pow, GLOW_IN(x, glow_grad_plus(b, -1, y)));
-        p = glow_grad_mul(b, y, p);
+        p = glow_build_mul(b, y, p);
         at_zero = glow_grad_is(b, y, 0);
     } else {
-        p = glow_grad_mul(b, n->out[0], GLOW_BUILD_PLAIN(b, log, GLOW_IN(x)));
+        p = glow_build_mul(b, n->out[0], glow_build_log(b, x));
         at_zero = glow_grad_is(b, x, 0);
     }
-    p = glow_grad_select(b, at_zero, glow_grad_number(b, p, 0), p);
-    return glow_grad_guarded(b, d, glow_grad_mul(b, d, p));
+    p = glow_build_select(b, at_zero, glow_grad_number(b, p, 0), p);
+    return glow_grad_guarded(b, d, glow_build_mul(b, d, p));
 }
 PARTIAL(pow);
 
@@ -158,8 +158,8 @@ select_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 
     if (i == 0)
         return NULL;
-    return i == 1 ? glow_grad_select(b, n->in[0], d, zero)
-                  : glow_grad_select(b, n->in[0], zero, d);
+    return i == 1 ? glow_build_select(b, n->in[0], d, zero)
+                  : glow_build_select(b, n->in[0], zero, d);
 }
 PARTIAL(select);
 
@@ -171,9 +171,9 @@ abs_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
     glow_value *x = n->in[i], *zero = glow_grad_number(b, x, 0);
     glow_value *below = glow_grad_below(b, x, zero);
 
-    d = glow_grad_select(b, below, glow_grad_neg(b, d), d);
+    d = glow_build_select(b, below, glow_build_neg(b, d), d);
     zero = glow_grad_equal(b, x, zero);
-    return glow_grad_select(b, zero, glow_grad_number(b, d, 0), d);
+    return glow_build_select(b, zero, glow_grad_number(b, d, 0), d);
 }
 PARTIAL(abs);
 
@@ -182,26 +182,26 @@ static glow_value *
 asin_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
     glow_value *x = n->in[i], *below = glow_grad_from(b, 1, x);
-    glow_value *root = glow_grad_mul(b, below, glow_grad_plus(b, 1, x));
+    glow_value *root = glow_build_mul(b, below, glow_grad_plus(b, 1, x));
 
-    root = glow_grad_sqrt(b, root);
-    return glow_grad_guarded(b, d, glow_grad_div(b, d, root));
+    root = glow_build_sqrt(b, root);
+    return glow_grad_guarded(b, d, glow_build_div(b, d, root));
 }
 PARTIAL(asin);
 
 static glow_value *
 acos_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    return glow_grad_neg(b, asin_partial(b, n, i, d));
+    return glow_build_neg(b, asin_partial(b, n, i, d));
 }
 PARTIAL(acos);
 
 static glow_value *
 atan_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    glow_value *square = glow_grad_mul(b, n->in[i], n->in[i]);
+    glow_value *square = glow_build_mul(b, n->in[i], n->in[i]);
 
-    return glow_grad_div(b, d, glow_grad_plus(b, 1, square));
+    return glow_build_div(b, d, glow_grad_plus(b, 1, square));
 }
 PARTIAL(atan);
 
@@ -210,24 +210,24 @@ cos_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
     glow_value *sine = GLOW_BUILD_PLAIN(b, sin, GLOW_IN(n->in[i]));
 
-    return glow_grad_neg(b, glow_grad_mul(b, d, sine));
+    return glow_build_neg(b, glow_build_mul(b, d, sine));
 }
 PARTIAL(cos);
 
 static glow_value *
 sin_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    return glow_grad_mul(b, d, GLOW_BUILD_PLAIN(b, cos, GLOW_IN(n->in[i])));
+    return glow_build_mul(b, d, GLOW_BUILD_PLAIN(b, cos, GLOW_IN(n->in[i])));
 }
 PARTIAL(sin);
 
 static glow_value *
 erf_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    glow_value *e = glow_grad_mul(b, n->in[i], n->in[i]);
+    glow_value *e = glow_build_mul(b, n->in[i], n->in[i]);
 
-    e = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(glow_grad_neg(b, e)));
-    return glow_grad_mul(b, d, glow_grad_times(b, TWO_BY_SQRT_PI, e));
+    e = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(glow_build_neg(b, e)));
+    return glow_build_mul(b, d, glow_grad_times(b, TWO_BY_SQRT_PI, e));
 }
 PARTIAL(erf);
 
@@ -235,14 +235,14 @@ static glow_value *
 exp_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
     (void)i;
-    return glow_grad_guarded(b, d, glow_grad_mul(b, d, n->out[0]));
+    return glow_grad_guarded(b, d, glow_build_mul(b, d, n->out[0]));
 }
 PARTIAL(exp);
 
 static glow_value *
 log_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    return glow_grad_guarded(b, d, glow_grad_div(b, d, n->in[i]));
+    return glow_grad_guarded(b, d, glow_build_div(b, d, n->in[i]));
 }
 PARTIAL(log);
 
@@ -267,7 +267,7 @@ sigmoid_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
     glow_value *y = n->out[0];
 
     (void)i;
-    return glow_grad_mul(b, d, glow_grad_mul(b, y, glow_grad_from(b, 1, y)));
+    return glow_build_mul(b, d, glow_build_mul(b, y, glow_grad_from(b, 1, y)));
 }
 PARTIAL(sigmoid);
 
@@ -277,7 +277,7 @@ sqrt_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
     glow_value *twice = glow_grad_times(b, 2, n->out[0]);
 
     (void)i;
-    return glow_grad_guarded(b, d, glow_grad_div(b, d, twice));
+    return glow_grad_guarded(b, d, glow_build_div(b, d, twice));
 }
 PARTIAL(sqrt);
 
@@ -285,10 +285,10 @@ static glow_value *
 tanh_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
     glow_value *y = n->out[0], *below = glow_grad_from(b, 1, y);
-    glow_value *slope = glow_grad_mul(b, below, glow_grad_plus(b, 1, y));
+    glow_value *slope = glow_build_mul(b, below, glow_grad_plus(b, 1, y));
 
     (void)i;
-    return glow_grad_mul(b, d, slope);
+    return glow_build_mul(b, d, slope);
 }
 PARTIAL(tanh);
 
@@ -301,9 +301,9 @@ clip_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
     glow_value *x = n->in[i], *zero = glow_grad_number(b, d, 0), *out;
 
     out = glow_grad_below(b, x, glow_grad_number(b, x, a->min));
-    d = glow_grad_select(b, out, zero, d);
+    d = glow_build_select(b, out, zero, d);
     out = glow_grad_below(b, glow_grad_number(b, x, a->max), x);
-    return glow_grad_select(b, out, zero, d);
+    return glow_build_select(b, out, zero, d);
 }
 PARTIAL(clip);
 
@@ -314,14 +314,15 @@ leakyrelu_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
     glow_value *x = n->in[i], *above;
 
     above = glow_grad_below(b, glow_grad_number(b, x, 0), x);
-    return glow_grad_select(b, above, d, glow_grad_times(b, a->alpha, d));
+    return glow_build_select(b, above, d, glow_grad_times(b, a->alpha, d));
 }
 PARTIAL(leakyrelu);
 
 static glow_value *
 softplus_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    return glow_grad_mul(b, d, GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(n->in[i])));
+    return glow_build_mul(b, d,
+                          GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(n->in[i])));
 }
 PARTIAL(softplus);
 
@@ -330,9 +331,9 @@ static glow_value *
 swish_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
     glow_value *s = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(n->in[i]));
-    glow_value *slope = glow_grad_mul(b, n->out[0], glow_grad_from(b, 1, s));
+    glow_value *slope = glow_build_mul(b, n->out[0], glow_grad_from(b, 1, s));
 
-    return glow_grad_mul(b, d, glow_grad_add(b, s, slope));
+    return glow_build_mul(b, d, glow_build_add(b, s, slope));
 }
 PARTIAL(swish);
 
@@ -342,28 +343,28 @@ gelu_by_erf(glow_builder *b, glow_value *x)
 {
     glow_value *p =
         GLOW_BUILD_PLAIN(b, erf, GLOW_IN(glow_grad_times(b, SQRT_HALF, x)));
-    glow_value *density = glow_grad_times(b, -0.5, glow_grad_mul(b, x, x));
+    glow_value *density = glow_grad_times(b, -0.5, glow_build_mul(b, x, x));
 
     p = glow_grad_times(b, 0.5, glow_grad_plus(b, 1, p));
     density = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(density));
     density = glow_grad_times(b, ONE_BY_SQRT_2_PI, density);
-    return glow_grad_add(b, p, glow_grad_mul(b, x, density));
+    return glow_build_add(b, p, glow_build_mul(b, x, density));
 }
 
 /* s + x s (1 - s) z', s the Sigmoid of z = 2 sqrt(2 / pi) (x + c x^3). */
 static glow_value *
 gelu_by_tanh(glow_builder *b, glow_value *x)
 {
-    glow_value *square = glow_grad_mul(b, x, x), *z, *s, *slope;
+    glow_value *square = glow_build_mul(b, x, x), *z, *s, *slope;
 
-    z = glow_grad_times(b, GELU_CUBE, glow_grad_mul(b, square, x));
-    z = glow_grad_times(b, 2 * SQRT_2_BY_PI, glow_grad_add(b, x, z));
+    z = glow_grad_times(b, GELU_CUBE, glow_build_mul(b, square, x));
+    z = glow_grad_times(b, 2 * SQRT_2_BY_PI, glow_build_add(b, x, z));
     s = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(z));
     slope = glow_grad_plus(b, 1, glow_grad_times(b, 3 * GELU_CUBE, square));
     slope = glow_grad_times(b, 2 * SQRT_2_BY_PI, slope);
-    slope = glow_grad_mul(b, slope, glow_grad_mul(b, x, s));
-    slope = glow_grad_mul(b, slope, glow_grad_from(b, 1, s));
-    return glow_grad_add(b, s, slope);
+    slope = glow_build_mul(b, slope, glow_build_mul(b, x, s));
+    slope = glow_build_mul(b, slope, glow_grad_from(b, 1, s));
+    return glow_build_add(b, s, slope);
 }
 
 static glow_value *
@@ -374,6 +375,6 @@ gelu_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
                             ? gelu_by_tanh(b, n->in[i])
                             : gelu_by_erf(b, n->in[i]);
 
-    return glow_grad_mul(b, d, slope);
+    return glow_build_mul(b, d, slope);
 }
 PARTIAL(gelu);

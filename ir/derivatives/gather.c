@@ -32,16 +32,16 @@ static glow_value *
 row_numbers(glow_builder *b, glow_value *indices, int64_t batches, int64_t size)
 {
     int64_t count = glow_type_count(indices->type);
-    glow_value *rows = glow_grad_reshape(b, indices, GLOW_DIMS_OF(count, 1));
+    glow_value *rows = glow_build_reshape(b, indices, GLOW_DIMS_OF(count, 1));
     glow_value *from_end;
 
     if (!rows || batches <= 1)
         return rows;
     from_end = glow_grad_below(b, rows, glow_grad_number(b, rows, 0));
-    rows = glow_grad_select(b, from_end, glow_grad_plus(b, (double)size, rows),
-                            rows);
-    return glow_grad_add(b, rows,
-                         ramp(b, rows, batches, count / batches, size));
+    rows = glow_build_select(b, from_end, glow_grad_plus(b, (double)size, rows),
+                             rows);
+    return glow_build_add(b, rows,
+                          ramp(b, rows, batches, count / batches, size));
 }
 
 /* The axes of `d` with those of the indices, from `at` on, after the batch. */
@@ -81,8 +81,8 @@ gather_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
     row = glow_type_count(n->in[0]->type) / batches / size;
     d = glow_grad_transpose(
         b, d, indices_first(d->type->shape.rank, batch, axis, per));
-    d = glow_grad_reshape(b, d,
-                          GLOW_DIMS_OF(glow_type_count(n->in[1]->type), row));
+    d = glow_build_reshape(b, d,
+                           GLOW_DIMS_OF(glow_type_count(n->in[1]->type), row));
     if (!d)
         return NULL;
     rows = glow_grad_zeros(b, d, GLOW_DIMS_OF(batches * size, row));
@@ -92,7 +92,7 @@ gather_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
     for (int k = batch; k < axis; k++)
         moved.at[k + 1] = shape.at[k];
     moved.at[batch] = size;
-    d = glow_grad_reshape(b, d, moved);
+    d = glow_build_reshape(b, d, moved);
     for (int k = 0; k < back.rank; k++)
         back.at[k] = k < batch || k > axis ? k : k == axis ? batch : k + 1;
     return glow_grad_transpose(b, d, back);
@@ -110,8 +110,8 @@ embedding_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
 
     if (i != 0 || glow_type_count(d->type) == 0)
         return NULL;
-    d = glow_grad_reshape(b, d, GLOW_DIMS_OF(count, shape.at[1]));
-    rows = glow_grad_reshape(b, n->in[1], GLOW_DIMS_OF(count, 1));
+    d = glow_build_reshape(b, d, GLOW_DIMS_OF(count, shape.at[1]));
+    rows = glow_build_reshape(b, n->in[1], GLOW_DIMS_OF(count, 1));
     d = GLOW_BUILD(b, scatterdata,
                    GLOW_IN(glow_grad_zeros(b, d, shape), rows, d),
                    .reduction = GLOW_SCATTER_ADD);
@@ -134,7 +134,7 @@ is_last(glow_builder *b, glow_node *n)
     places.rank = (int)shape.at[shape.rank - 1];
     shape.rank--;
     count = glow_dims_count(shape);
-    numbers = glow_grad_reshape(b, ramp(b, indices, count, 1, 1), shape);
+    numbers = glow_build_reshape(b, ramp(b, indices, count, 1, 1), shape);
     at = glow_grad_zeros(b, indices, places);
     at = GLOW_BUILD(b, scatterdata, GLOW_IN(at, indices, numbers),
                     .reduction = GLOW_SCATTER_NONE);

@@ -63,7 +63,7 @@ add_to_rows(glow_builder *b, glow_value *rows, glow_value *d, const int64_t *at,
     for (int64_t i = 0; w && i < count; i++)
         glow_set_double(&w->storage->tensor, i, weight[i]);
     if (weight)
-        d = glow_grad_mul(
+        d = glow_build_mul(
             b, d, glow_grad_repeat(b, w, GLOW_DIMS_OF(1), d->type->shape));
     return GLOW_BUILD(b, scatterdata, GLOW_IN(rows, index, d),
                       .reduction = GLOW_SCATTER_ADD);
@@ -105,13 +105,13 @@ resize_axis(glow_builder *b, const glow_node *n, int axis, bool nearest,
     }
     if (axis > 0)
         d = glow_grad_transpose(b, d, order);
-    d = glow_grad_reshape(
+    d = glow_build_reshape(
         b, d, GLOW_DIMS_OF(m.size, glow_dims_product(moved, 1, moved.rank)));
     if (!d)
         return NULL;
     d = apply_transposed(b, &m, d, size);
     moved.at[0] = size;
-    d = glow_grad_reshape(b, d, moved);
+    d = glow_build_reshape(b, d, moved);
     return axis > 0 ? glow_grad_transpose(b, d, back) : d;
 }
 

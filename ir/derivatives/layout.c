@@ -10,7 +10,7 @@
 static glow_value *
 reshape_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    return glow_grad_reshape(b, d, n->in[i]->type->shape);
+    return glow_build_reshape(b, d, n->in[i]->type->shape);
 }
 TRANSPOSE(reshape);
 
@@ -41,7 +41,7 @@ broadcast_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
         if (!has || shape.at[from] != a->target_dim.at[k])
             axes.at[axes.rank++] = k;
     }
-    return glow_grad_reshape(b, glow_grad_sum(b, d, axes), shape);
+    return glow_build_reshape(b, glow_grad_sum(b, d, axes), shape);
 }
 TRANSPOSE(broadcast);
 
@@ -73,9 +73,9 @@ inserttensor_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
             .start = a->start, .count = a->count, .axis = a->axis);
     box.at[a->axis] *= a->count;
     d = glow_grad_slice(b, d, a->start, (glow_dims){.rank = 0}, box);
-    d = glow_grad_reshape(b, d, GLOW_DIMS_OF(outer, a->count, own));
+    d = glow_build_reshape(b, d, GLOW_DIMS_OF(outer, a->count, own));
     d = glow_grad_sum(b, d, GLOW_DIMS_OF(1));
-    return glow_grad_reshape(b, d, shape);
+    return glow_build_reshape(b, d, shape);
 }
 TRANSPOSE(inserttensor);
 
@@ -92,14 +92,14 @@ spread(glow_builder *b, glow_value *d, int axis, int64_t step, int64_t size)
 
     if (count <= 1)
         return d;
-    d = glow_grad_reshape(b, d, rows);
+    d = glow_build_reshape(b, d, rows);
     zeros = d ? glow_grad_zeros(b, d, gaps) : NULL;
     d = GLOW_BUILD(b, concat, GLOW_IN(d, zeros), .dim = 2);
-    d = glow_grad_reshape(b, d, GLOW_DIMS_OF(outer, count * step, inner));
+    d = glow_build_reshape(b, d, GLOW_DIMS_OF(outer, count * step, inner));
     d = glow_grad_slice(b, d, GLOW_DIMS_OF(0, 0, 0), (glow_dims){.rank = 0},
                         GLOW_DIMS_OF(outer, size, inner));
     shape.at[axis] = size;
-    return glow_grad_reshape(b, d, shape);
+    return glow_build_reshape(b, d, shape);
 }
 
 /* `d`, put in order of ascending positions and spread, within zeros. */

@@ -42,13 +42,13 @@ class_numbers(glow_builder *b, glow_value *target, int64_t classes,
                           glow_type_of(GLOW_INDEX64, shape)),
             GLOW_IN(t));
     is_back = glow_grad_below(b, t, index_number(b, shape, 0));
-    c = glow_grad_add(b, t, index_number(b, shape, classes));
-    c = glow_grad_select(b, is_back, c, t);
+    c = glow_build_add(b, t, index_number(b, shape, classes));
+    c = glow_build_select(b, is_back, c, t);
     if (ignored == GLOW_IGNORE_NONE)
         return c;
     is_ignored = glow_grad_equal(b, t, index_number(b, shape, ignored));
     none = index_number(b, shape, classes);
-    return glow_grad_select(b, is_ignored, none, c);
+    return glow_build_select(b, is_ignored, none, c);
 }
 
 static glow_dims
@@ -110,7 +110,7 @@ mean_share(glow_builder *b, const likelihood *l, glow_value *d)
 
     sum = converted(b, glow_grad_where(b, l->is_class, l->weight), wide);
     sum = glow_grad_sum(b, sum, glow_grad_axes(0, l->weight->type->shape.rank));
-    return converted(b, glow_grad_div(b, converted(b, d, wide), sum), kind);
+    return converted(b, glow_build_div(b, converted(b, d, wide), sum), kind);
 }
 
 static likelihood
@@ -142,14 +142,14 @@ to_weight(glow_builder *b, const glow_node *n, const likelihood *l)
 {
     const glow_negativeloglikelihoodloss *a = n->attrs;
     glow_dims shape = n->in[0]->type->shape;
-    glow_value *v = glow_grad_neg(b, n->in[0]);
+    glow_value *v = glow_build_neg(b, n->in[0]);
 
     if (a->reduction == GLOW_LOSS_MEAN)
-        v = glow_grad_sub(b, v,
-                          glow_grad_repeat(b, n->out[0],
-                                           glow_grad_axes(0, shape.rank),
-                                           shape));
-    v = glow_grad_where(b, l->is_class, glow_grad_mul(b, v, l->by));
+        v = glow_build_sub(b, v,
+                           glow_grad_repeat(b, n->out[0],
+                                            glow_grad_axes(0, shape.rank),
+                                            shape));
+    v = glow_grad_where(b, l->is_class, glow_build_mul(b, v, l->by));
     return glow_grad_sum(b, v, all_but_classes(shape.rank));
 }
 
@@ -164,7 +164,7 @@ negativeloglikelihoodloss_gradient(glow_builder *b, const glow_gradient *g)
         return true;
     l = likelihood_of(b, g);
     if (g->wanted[0]) {
-        v = glow_grad_neg(b, glow_grad_mul(b, l.weight, l.by));
+        v = glow_build_neg(b, glow_build_mul(b, l.weight, l.by));
         g->by_operand[0] = glow_grad_where(b, l.is_class, v);
     }
     if (n->in[2] && g->wanted[2])
@@ -182,10 +182,10 @@ crossentropyloss_gradient(glow_builder *b, const glow_gradient *g)
 
     if (glow_type_count(p->type) == 0)
         return true;
-    labels = glow_grad_reshape(b, labels, GLOW_DIMS_OF(shape.at[0]));
-    d = glow_grad_reshape(b, g->by_result[0], (glow_dims){.rank = 0});
-    d = glow_grad_repeat(b, glow_grad_neg(b, d), glow_grad_axes(0, 2), shape);
-    d = glow_grad_div(b, d, p);
+    labels = glow_build_reshape(b, labels, GLOW_DIMS_OF(shape.at[0]));
+    d = glow_build_reshape(b, g->by_result[0], (glow_dims){.rank = 0});
+    d = glow_grad_repeat(b, glow_build_neg(b, d), glow_grad_axes(0, 2), shape);
+    d = glow_build_div(b, d, p);
     labels = is_class(b, p, labels, GLOW_IGNORE_NONE);
     g->by_operand[0] = glow_grad_where(b, labels, d);
     return g->by_operand[0];
@@ -203,13 +203,13 @@ sigmoidcrossentropywithlogits_gradient(glow_builder *b, const glow_gradient *g)
 
     if (glow_type_count(x->type) == 0)
         return true;
-    d = glow_grad_div(b, d, glow_grad_number(b, d, (double)shape.at[last]));
+    d = glow_build_div(b, d, glow_grad_number(b, d, (double)shape.at[last]));
     d = glow_grad_repeat(b, d, GLOW_DIMS_OF(last), shape);
     if (g->wanted[1])
-        g->by_operand[1] = glow_grad_neg(b, glow_grad_mul(b, d, x));
+        g->by_operand[1] = glow_build_neg(b, glow_build_mul(b, d, x));
     if (g->wanted[0]) {
         x = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(x));
-        g->by_operand[0] = glow_grad_mul(b, d, glow_grad_sub(b, x, n->in[1]));
+        g->by_operand[0] = glow_build_mul(b, d, glow_build_sub(b, x, n->in[1]));
     }
     return !glow_builder_failed(b);
 }

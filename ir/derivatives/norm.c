@@ -52,12 +52,12 @@ normalized(glow_builder *b, const glow_node *n, glow_dims axes, bool centred)
     glow_dims shape = x->type->shape;
 
     if (centred)
-        x = glow_grad_sub(
+        x = glow_build_sub(
             b, x, glow_grad_repeat(b, mean_of(b, x, axes), axes, shape));
-    v = mean_of(b, glow_grad_mul(b, x, x), axes);
-    v = glow_grad_sqrt(b, glow_grad_plus(b, (double)a->epsilon, v));
+    v = mean_of(b, glow_build_mul(b, x, x), axes);
+    v = glow_build_sqrt(b, glow_grad_plus(b, (double)a->epsilon, v));
     v = glow_grad_repeat(b, v, axes, shape);
-    return (layer){glow_grad_div(b, x, v), v};
+    return (layer){glow_build_div(b, x, v), v};
 }
 
 /*
@@ -80,19 +80,19 @@ layer_gradient(glow_builder *b, const glow_gradient *g, bool centred)
         return true;
     l = normalized(b, n, axes, centred);
     if (n->n_in > 1 && g->wanted[1])
-        g->by_operand[1] = glow_grad_sum(b, glow_grad_mul(b, d, l.x), outer);
+        g->by_operand[1] = glow_grad_sum(b, glow_build_mul(b, d, l.x), outer);
     if (n->n_in > 2 && g->wanted[2])
         g->by_operand[2] = glow_grad_sum(b, d, outer);
     if (!g->wanted[0])
         return !glow_builder_failed(b);
     if (n->in[1])
-        e = glow_grad_mul(b, d, glow_grad_repeat(b, n->in[1], outer, shape));
-    m = mean_of(b, glow_grad_mul(b, e, l.x), axes);
-    m = glow_grad_mul(b, l.x, glow_grad_repeat(b, m, axes, shape));
+        e = glow_build_mul(b, d, glow_grad_repeat(b, n->in[1], outer, shape));
+    m = mean_of(b, glow_build_mul(b, e, l.x), axes);
+    m = glow_build_mul(b, l.x, glow_grad_repeat(b, m, axes, shape));
     if (centred)
-        m = glow_grad_add(
+        m = glow_build_add(
             b, m, glow_grad_repeat(b, mean_of(b, e, axes), axes, shape));
-    g->by_operand[0] = glow_grad_div(b, glow_grad_sub(b, e, m), l.spread);
+    g->by_operand[0] = glow_build_div(b, glow_build_sub(b, e, m), l.spread);
     return !glow_builder_failed(b);
 }
 
@@ -127,19 +127,19 @@ batchnormalization_gradient(glow_builder *b, const glow_gradient *g)
     glow_value *d = g->by_result[0], *v, *x, *by_bias, *by_scale, *rate;
 
     v = glow_grad_plus(b, (double)a->epsilon, n->in[4]);
-    rate = glow_grad_sqrt(b, v);
-    x = glow_grad_sub(b, n->in[0],
-                      by_channel(b, n->in[3], a->channel_idx, shape));
+    rate = glow_build_sqrt(b, v);
+    x = glow_build_sub(b, n->in[0],
+                       by_channel(b, n->in[3], a->channel_idx, shape));
     by_bias = glow_grad_sum(b, d, axes);
-    by_scale = glow_grad_sum(b, glow_grad_mul(b, d, x), axes);
-    by_scale = glow_grad_div(b, by_scale, rate);
-    rate = glow_grad_div(b, n->in[1], rate);
+    by_scale = glow_grad_sum(b, glow_build_mul(b, d, x), axes);
+    by_scale = glow_build_div(b, by_scale, rate);
+    rate = glow_build_div(b, n->in[1], rate);
     g->by_operand[0] =
-        glow_grad_mul(b, d, by_channel(b, rate, a->channel_idx, shape));
+        glow_build_mul(b, d, by_channel(b, rate, a->channel_idx, shape));
     g->by_operand[1] = by_scale;
     g->by_operand[2] = by_bias;
-    g->by_operand[3] = glow_grad_neg(b, glow_grad_mul(b, rate, by_bias));
-    v = glow_grad_div(b, glow_grad_mul(b, n->in[1], by_scale), v);
+    g->by_operand[3] = glow_build_neg(b, glow_build_mul(b, rate, by_bias));
+    v = glow_build_div(b, glow_build_mul(b, n->in[1], by_scale), v);
     g->by_operand[4] = glow_grad_times(b, -0.5, v);
     return !glow_builder_failed(b);
 }
@@ -162,10 +162,10 @@ to_batch(glow_builder *b, const glow_gradient *g, double momentum)
     if (!by_var)
         return by_mean;
     mean = momentum == 1 ? n->out[0] : mean_of(b, x, axes);
-    x = glow_grad_sub(b, x, by_channel(b, mean, c, shape));
+    x = glow_build_sub(b, x, by_channel(b, mean, c, shape));
     by_var = glow_grad_times(b, 2 * momentum / count, by_var);
-    by_var = glow_grad_mul(b, x, by_channel(b, by_var, c, shape));
-    return by_mean ? glow_grad_add(b, by_mean, by_var) : by_var;
+    by_var = glow_build_mul(b, x, by_channel(b, by_var, c, shape));
+    return by_mean ? glow_build_add(b, by_mean, by_var) : by_var;
 }
 
 static bool
@@ -201,12 +201,12 @@ window_sums(glow_builder *b, glow_value *v, int64_t half)
     filter = glow_type_of(v->type->elem, GLOW_DIMS_OF(1, width, 1));
     ones = glow_build_splat(b, "ones",
                             glow_type_get(glow_builder_context(b), filter), 1);
-    v = glow_grad_reshape(b, v, GLOW_DIMS_OF(rows, size, 1));
+    v = glow_build_reshape(b, v, GLOW_DIMS_OF(rows, size, 1));
     v = GLOW_BUILD(b, convolution, GLOW_IN(v, ones, NULL),
                    .kernels = GLOW_DIMS_OF(width), .strides = GLOW_DIMS_OF(1),
                    .pads = GLOW_DIMS_OF(half, half), .group = 1,
                    .dilation = GLOW_DIMS_OF(1));
-    return glow_grad_reshape(b, v, shape);
+    return glow_build_reshape(b, v, shape);
 }
 
 /*
@@ -224,14 +224,14 @@ localresponsenormalization_gradient(glow_builder *b, const glow_gradient *g)
 
     if (glow_type_count(d->type) == 0)
         return true;
-    u = window_sums(b, glow_grad_mul(b, x, x), l->half_window_size);
+    u = window_sums(b, glow_build_mul(b, x, x), l->half_window_size);
     u = glow_grad_plus(b, (double)l->k, glow_grad_times(b, alpha / width, u));
-    sum = glow_grad_div(b, glow_grad_mul(b, d, y), u);
+    sum = glow_build_div(b, glow_build_mul(b, d, y), u);
     sum = window_sums(b, sum, l->half_window_size);
     sum =
-        glow_grad_times(b, 2 * alpha * beta / width, glow_grad_mul(b, x, sum));
+        glow_grad_times(b, 2 * alpha * beta / width, glow_build_mul(b, x, sum));
     u = GLOW_BUILD_PLAIN(b, pow, GLOW_IN(u, glow_grad_number(b, u, beta)));
-    g->by_operand[0] = glow_grad_sub(b, glow_grad_div(b, d, u), sum);
+    g->by_operand[0] = glow_build_sub(b, glow_build_div(b, d, u), sum);
     return g->by_operand[0];
 }
 GRADIENT(localresponsenormalization);

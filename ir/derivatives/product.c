@@ -41,10 +41,10 @@ fullyconnected_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
     if (i == 0) {
         w = glow_grad_transpose(b, n->in[1], GLOW_DIMS_OF(1, 0));
         d = GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(d, w));
-        return glow_grad_reshape(b, d, n->in[0]->type->shape);
+        return glow_build_reshape(b, d, n->in[0]->type->shape);
     }
     rows = GLOW_DIMS_OF(d->type->shape.at[0], weights.at[0]);
-    x = glow_grad_reshape(b, n->in[0], rows);
+    x = glow_build_reshape(b, n->in[0], rows);
     x = glow_grad_transpose(b, x, GLOW_DIMS_OF(1, 0));
     return GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(x, d));
 }

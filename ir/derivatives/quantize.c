@@ -44,7 +44,7 @@ dequantize_gradient(glow_builder *b, const glow_gradient *g)
     out = glow_grad_below(b, x, out);
     most = glow_grad_below(b, most, x);
     out = GLOW_BUILD_PLAIN(b, or, GLOW_IN(out, most));
-    d = glow_grad_select(b, out, glow_grad_number(b, d, 0), d);
+    d = glow_build_select(b, out, glow_grad_number(b, d, 0), d);
     g->by_operand[0] = d;
     return d != NULL;
 }
@@ -87,8 +87,8 @@ saturated(glow_builder *b, const glow_node *n, glow_value *x, glow_value *step)
     glow_value *low = real_of(b, n, least, n->in[OFFSET]);
     glow_value *high = real_of(b, n, least + values - 1, n->in[OFFSET]);
 
-    low = glow_grad_below(b, x, glow_grad_sub(b, low, half));
-    high = glow_grad_below(b, glow_grad_add(b, high, half), x);
+    low = glow_grad_below(b, x, glow_build_sub(b, low, half));
+    high = glow_grad_below(b, glow_build_add(b, high, half), x);
     return GLOW_BUILD_PLAIN(b, or, GLOW_IN(low, high));
 }
 
@@ -116,11 +116,11 @@ dequantizelinear_gradient(glow_builder *b, const glow_gradient *g)
     out = saturated(b, n, now, step);
     if (g->wanted[INPUT])
         g->by_operand[INPUT] = convert(
-            b, glow_grad_select(b, out, glow_grad_number(b, d, 0), d), x);
+            b, glow_build_select(b, out, glow_grad_number(b, d, 0), d), x);
     if (g->wanted[SCALE]) {
-        off = glow_grad_select(b, out, y, glow_grad_sub(b, y, now));
-        off = glow_grad_div(b, off, step);
-        g->by_operand[SCALE] = to_scale(b, n, glow_grad_mul(b, d, off));
+        off = glow_build_select(b, out, y, glow_build_sub(b, y, now));
+        off = glow_build_div(b, off, step);
+        g->by_operand[SCALE] = to_scale(b, n, glow_build_mul(b, d, off));
     }
     return out && (!g->wanted[INPUT] || g->by_operand[INPUT]) &&
            (!g->wanted[SCALE] || g->by_operand[SCALE]);

@@ -28,7 +28,7 @@ batchedreducemean_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
 
     for (int k = 0; k < a->axes.rank; k++)
         count *= (double)n->in[i]->type->shape.at[a->axes.at[k]];
-    d = glow_grad_div(b, d, glow_grad_number(b, d, count));
+    d = glow_build_div(b, d, glow_grad_number(b, d, count));
     return glow_grad_repeat(b, d, a->axes, n->in[i]->type->shape);
 }
 TRANSPOSE(batchedreducemean);
@@ -87,13 +87,14 @@ cumprod_gradient(glow_builder *b, const glow_gradient *g)
     if (c->exclusive)
         e = shifted(b, e, c->dim, 1, c->reverse);
     for (int64_t step = 1; step < size; step *= 2) {
-        e = glow_grad_add(
-            b, e, glow_grad_mul(b, a, shifted(b, e, c->dim, step, c->reverse)));
-        a = glow_grad_mul(b, a, shifted(b, a, c->dim, step, c->reverse));
+        e = glow_build_add(
+            b, e,
+            glow_build_mul(b, a, shifted(b, e, c->dim, step, c->reverse)));
+        a = glow_build_mul(b, a, shifted(b, a, c->dim, step, c->reverse));
     }
     x = GLOW_BUILD(b, cumprod, GLOW_IN(x), .dim = c->dim, .exclusive = true,
                    .reverse = c->reverse);
-    g->by_operand[0] = glow_grad_mul(b, x, e);
+    g->by_operand[0] = glow_build_mul(b, x, e);
     return g->by_operand[0];
 }
 GRADIENT(cumprod);
@@ -105,11 +106,11 @@ reducel2_gradient(glow_builder *b, const glow_gradient *g)
     const glow_reducel2 *a = g->node->attrs;
     glow_value *x = g->node->in[0], *y = g->node->out[0], *q;
 
-    q = glow_grad_div(b, g->by_result[0], y);
+    q = glow_build_div(b, g->by_result[0], y);
     y = glow_grad_is(b, y, 0);
-    q = glow_grad_select(b, y, glow_grad_number(b, q, 0), q);
+    q = glow_build_select(b, y, glow_grad_number(b, q, 0), q);
     q = glow_grad_repeat(b, q, a->axes, x->type->shape);
-    g->by_operand[0] = glow_grad_mul(b, x, q);
+    g->by_operand[0] = glow_build_mul(b, x, q);
     return g->by_operand[0];
 }
 GRADIENT(reducel2);
@@ -121,10 +122,11 @@ reducelogsumexp_gradient(glow_builder *b, const glow_gradient *g)
     const glow_reducelogsumexp *a = g->node->attrs;
     glow_value *x = g->node->in[0], *y = g->node->out[0];
     glow_dims shape = x->type->shape;
-    glow_value *p = glow_grad_sub(b, x, glow_grad_repeat(b, y, a->axes, shape));
+    glow_value *p =
+        glow_build_sub(b, x, glow_grad_repeat(b, y, a->axes, shape));
 
     p = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(p));
-    g->by_operand[0] = glow_grad_mul(
+    g->by_operand[0] = glow_build_mul(
         b, p, glow_grad_repeat(b, g->by_result[0], a->axes, shape));
     return g->by_operand[0];
 }
@@ -141,7 +143,7 @@ extremum_gradient(glow_builder *b, const glow_gradient *g)
 
     is_one = glow_grad_equal(b, x, glow_grad_repeat(b, y, a->axes, shape));
     count = glow_grad_where(b, is_one, glow_grad_number(b, x, 1));
-    d = glow_grad_div(b, d, glow_grad_sum(b, count, a->axes));
+    d = glow_build_div(b, d, glow_grad_sum(b, count, a->axes));
     d = glow_grad_repeat(b, d, a->axes, shape);
     g->by_operand[0] = glow_grad_where(b, is_one, d);
     return g->by_operand[0];
@@ -188,19 +190,19 @@ batchedreduceprod_gradient(glow_builder *b, const glow_gradient *g)
     rows = glow_type_count(d->type);
     order = reduced_last(shape.rank, a->axes);
     x = glow_grad_transpose(b, x, order);
-    x = glow_grad_reshape(b, x, GLOW_DIMS_OF(rows, many));
+    x = glow_build_reshape(b, x, GLOW_DIMS_OF(rows, many));
     before = GLOW_BUILD(b, cumprod, GLOW_IN(x), .dim = 1, .exclusive = true);
     after = GLOW_BUILD(b, cumprod, GLOW_IN(x), .dim = 1, .exclusive = true,
                        .reverse = true);
-    d = glow_grad_reshape(b, d, GLOW_DIMS_OF(rows));
+    d = glow_build_reshape(b, d, GLOW_DIMS_OF(rows));
     d = glow_grad_repeat(b, d, GLOW_DIMS_OF(1), GLOW_DIMS_OF(rows, many));
-    d = glow_grad_mul(b, d, glow_grad_mul(b, before, after));
+    d = glow_build_mul(b, d, glow_build_mul(b, before, after));
     back = order;
     for (int k = 0; k < shape.rank; k++) {
         moved.at[k] = shape.at[order.at[k]];
         back.at[order.at[k]] = k;
     }
-    d = glow_grad_transpose(b, glow_grad_reshape(b, d, moved), back);
+    d = glow_grad_transpose(b, glow_build_reshape(b, d, moved), back);
     g->by_operand[0] = d;
     return d;
 }
@@ -221,9 +223,9 @@ softmax_gradient(glow_builder *b, const glow_gradient *g)
     const glow_softmax *a = g->node->attrs;
     glow_value *y = g->node->out[0], *d = g->by_result[0];
     glow_value *sum =
-        sum_along(b, glow_grad_mul(b, d, y), a->axis, y->type->shape);
+        sum_along(b, glow_build_mul(b, d, y), a->axis, y->type->shape);
 
-    g->by_operand[0] = glow_grad_mul(b, y, glow_grad_sub(b, d, sum));
+    g->by_operand[0] = glow_build_mul(b, y, glow_build_sub(b, d, sum));
     return g->by_operand[0];
 }
 GRADIENT(softmax);
@@ -237,7 +239,7 @@ logsoftmax_gradient(glow_builder *b, const glow_gradient *g)
     glow_value *sum = sum_along(b, d, a->axis, y->type->shape);
     glow_value *p = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(y));
 
-    g->by_operand[0] = glow_grad_sub(b, d, glow_grad_mul(b, p, sum));
+    g->by_operand[0] = glow_build_sub(b, d, glow_build_mul(b, p, sum));
     return g->by_operand[0];
 }
 GRADIENT(logsoftmax);

@@ -138,19 +138,19 @@ roialign_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
                  &weight->storage->tensor, 0};
     for (int64_t k = 0; k < n->out[0]->type->shape.at[0]; k++)
         add_box(&t, n, k);
-    d = glow_grad_reshape(
+    d = glow_build_reshape(
         b, d, GLOW_DIMS_OF(glow_type_count(d->type) / channels, channels));
     d = GLOW_BUILD(b, gather, GLOW_IN(d, bin), .axis = 0, .batch_dims = 0);
     weight = glow_grad_repeat(b, weight, GLOW_DIMS_OF(1),
                               GLOW_DIMS_OF(rows, channels));
-    d = glow_grad_mul(b, d, weight);
+    d = glow_build_mul(b, d, weight);
     if (!d)
         return NULL;
     zeros = glow_grad_zeros(
         b, d, GLOW_DIMS_OF(x.at[0] * x.at[1] * x.at[2], channels));
     d = GLOW_BUILD(b, scatterdata, GLOW_IN(zeros, at, d),
                    .reduction = GLOW_SCATTER_ADD);
-    return glow_grad_reshape(b, d, x);
+    return glow_build_reshape(b, d, x);
 }
 
 const glow_derivative glow_derivative_roialign = {
@@ -269,17 +269,17 @@ greatest(glow_builder *b, glow_node *n, const bins *all, glow_value *elements)
     glow_dims shape = GLOW_DIMS_OF(all->count, channels);
     glow_value *v, *at, *wide;
 
-    v = glow_grad_reshape(b, n->in[0], GLOW_DIMS_OF(places, channels));
+    v = glow_build_reshape(b, n->in[0], GLOW_DIMS_OF(places, channels));
     v = GLOW_BUILD(b, gather, GLOW_IN(v, elements), .axis = 0);
-    v = glow_grad_reshape(b, v, GLOW_DIMS_OF(all->count, all->most, channels));
+    v = glow_build_reshape(b, v, GLOW_DIMS_OF(all->count, all->most, channels));
     at = GLOW_BUILD(b, argmax, GLOW_IN(v), .axis = 1);
-    at = glow_grad_add(b, at, numbers(b, "bins", shape, true, all->most));
+    at = glow_build_add(b, at, numbers(b, "bins", shape, true, all->most));
     at = GLOW_BUILD(b, gather, GLOW_IN(elements, at), .axis = 0);
     wide = table(b, "channels", GLOW_INDEX64, shape);
     for (int64_t i = 0; wide && i < glow_dims_count(shape); i++)
         glow_set_int(&wide->storage->tensor, i, channels);
-    at = glow_grad_mul(b, at, wide);
-    return glow_grad_add(b, at, numbers(b, "channel", shape, false, 1));
+    at = glow_build_mul(b, at, wide);
+    return glow_build_add(b, at, numbers(b, "channel", shape, false, 1));
 }
 
 static bool
@@ -300,17 +300,17 @@ maxroipool_gradient(glow_builder *b, const glow_gradient *g)
         return false;
     fill_bins(n, &all, &bin->storage->tensor, &elements->storage->tensor);
     at = greatest(b, n, &all, elements);
-    at = glow_grad_reshape(b, at, GLOW_DIMS_OF(all.count * x.at[3], 1));
-    d = glow_grad_reshape(b, d,
-                          GLOW_DIMS_OF(y.at[0] * y.at[1] * y.at[2], x.at[3]));
+    at = glow_build_reshape(b, at, GLOW_DIMS_OF(all.count * x.at[3], 1));
+    d = glow_build_reshape(b, d,
+                           GLOW_DIMS_OF(y.at[0] * y.at[1] * y.at[2], x.at[3]));
     d = GLOW_BUILD(b, gather, GLOW_IN(d, bin), .axis = 0);
-    d = glow_grad_reshape(b, d, GLOW_DIMS_OF(all.count * x.at[3]));
+    d = glow_build_reshape(b, d, GLOW_DIMS_OF(all.count * x.at[3]));
     if (!d)
         return false;
     zeros = glow_grad_zeros(b, d, GLOW_DIMS_OF(glow_dims_count(x)));
     d = GLOW_BUILD(b, scatterdata, GLOW_IN(zeros, at, d),
                    .reduction = GLOW_SCATTER_ADD);
-    g->by_operand[0] = glow_grad_reshape(b, d, x);
+    g->by_operand[0] = glow_build_reshape(b, d, x);
     return g->by_operand[0] != NULL;
 }
 

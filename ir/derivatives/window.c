@@ -209,7 +209,7 @@ avgpool_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
                             glow_type_get(glow_builder_context(b),
                                           glow_type_of(d->type->elem, filter)),
                             1);
-    d = glow_grad_div(b, d, divisors(b, a, &w, d, large));
+    d = glow_build_div(b, d, divisors(b, a, &w, d, large));
     return d ? to_input(b, w, d, ones, large) : NULL;
 }
 const glow_derivative glow_derivative_avgpool = {
@@ -225,13 +225,13 @@ to_positions(glow_builder *b, glow_value *d, glow_value *argmax,
     glow_value *none, *zeros;
 
     none = glow_grad_below(b, argmax, glow_grad_number(b, argmax, 0));
-    d = glow_grad_select(b, none, glow_grad_number(b, d, 0), d);
+    d = glow_build_select(b, none, glow_grad_number(b, d, 0), d);
     zeros = glow_grad_zeros(b, d, GLOW_DIMS_OF(glow_dims_count(shape)));
-    argmax = glow_grad_reshape(b, argmax, GLOW_DIMS_OF(count, 1));
-    d = glow_grad_reshape(b, d, GLOW_DIMS_OF(count));
+    argmax = glow_build_reshape(b, argmax, GLOW_DIMS_OF(count, 1));
+    d = glow_build_reshape(b, d, GLOW_DIMS_OF(count));
     d = GLOW_BUILD(b, scatterdata, GLOW_IN(zeros, argmax, d),
                    .reduction = GLOW_SCATTER_ADD);
-    return glow_grad_reshape(b, d, shape);
+    return glow_build_reshape(b, d, shape);
 }
 
 /* To the first of the greatest elements of each window. */
@@ -263,12 +263,12 @@ maxpoolgrad_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
         return NULL;
     at = found->def->out[1];
     none = glow_grad_below(b, at, glow_grad_number(b, at, 0));
-    at = glow_grad_select(b, none, glow_grad_number(b, at, 0), at);
-    at = glow_grad_reshape(b, at, GLOW_DIMS_OF(count));
-    d = glow_grad_reshape(b, d, GLOW_DIMS_OF(glow_type_count(d->type)));
+    at = glow_build_select(b, none, glow_grad_number(b, at, 0), at);
+    at = glow_build_reshape(b, at, GLOW_DIMS_OF(count));
+    d = glow_build_reshape(b, d, GLOW_DIMS_OF(glow_type_count(d->type)));
     d = GLOW_BUILD(b, gather, GLOW_IN(d, at), .axis = 0);
-    d = glow_grad_reshape(b, d, n->in[1]->type->shape);
-    return d ? glow_grad_select(b, none, glow_grad_number(b, d, 0), d) : NULL;
+    d = glow_build_reshape(b, d, n->in[1]->type->shape);
+    return d ? glow_build_select(b, none, glow_grad_number(b, d, 0), d) : NULL;
 }
 const glow_derivative glow_derivative_maxpoolgrad = {
     .transpose = maxpoolgrad_transpose,
