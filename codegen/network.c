@@ -178,8 +178,9 @@ key_of(loading *l)
 
     if (!identity)
         return NULL;
-    glow_buf_printf(&b, "network\n%s\n%s\n%s\n%s\n", identity, backend->name,
-                    l->f->name, l->how->passes ? l->how->passes : "");
+    glow_buf_printf(&b, "network\n%s\n%s\n%s\n%" PRId64 "\n%s\n", identity,
+                    backend->name, l->f->name, l->how->code->most_bytes,
+                    l->how->passes ? l->how->passes : "");
     if (!put_places(&b, l) || !put_constants(&b, l, m))
         return NULL;
     bare = elided(m, -1);
@@ -290,6 +291,7 @@ run_passes(loading *l)
         .verify_each = true,
         .backend = l->how->backend,
         .code = l->how->code,
+        .most_bytes = l->how->code->most_bytes,
         .reach = (glow_level)l->how->backend->level,
     };
     glow_pipeline *p;

@@ -52,16 +52,12 @@ tool_open_host(tool *t, const tool_devices *v, const glow_host_options *host,
     const tool_list none = {0};
     glow_target_options *code = GLOW_NEW(t->arena, glow_target_options);
     glow_host_options with = *host;
-    glow_run_device_options o = {.code = code};
+    glow_run_device_options o = {.code = code, .memory = v->memory};
 
     *code = (glow_target_options){.cpu = v->cpu, .features = v->features};
     o.backend = tool_find_backend(t, v->backend, &none, &code->options);
     if (!o.backend)
         return TOOL_USAGE;
-    if (v->memory && (!glow_read_bytes(v->memory, &o.memory) || o.memory <= 0))
-        return tool_usage(t, NULL,
-                          "-memory wants bytes above 0, as 512KiB or 4MiB, not "
-                          "'%s'", v->memory);
     if (v->isolate)
         o.command = tool_device_command(t, v->backend, v->cpu, v->features);
     with.limit_ns = v->limit_ms * 1000000;

@@ -88,6 +88,19 @@ set_real(tool *t, const tool_option *o, const char *value)
     return true;
 }
 
+static bool
+set_bytes(tool *t, const tool_option *o, const char *value)
+{
+    int64_t *to = slot(t, o);
+
+    if (glow_read_bytes(value, to) && *to > 0)
+        return true;
+    return tool_usage(t, NULL,
+                      "-%s wants bytes above 0, as 65536, 512KiB or 4MiB, not "
+                      "'%s'",
+                      o->name, value) == 0;
+}
+
 static void
 set_names(tool *t, tool_list *l, const char *value)
 {
@@ -140,6 +153,8 @@ set(tool *t, const tool_option *o, const char *value)
         return set_int(t, o, value);
     case TOOL_REAL:
         return set_real(t, o, value);
+    case TOOL_BYTES:
+        return set_bytes(t, o, value);
     case TOOL_LIST:
         tool_list_add(t, to, value);
         return true;

@@ -37,6 +37,7 @@ typedef enum tool_kind {
     TOOL_TEXT,  /* const char *: -NAME=VALUE or -NAME VALUE */
     TOOL_INT,   /* int64_t */
     TOOL_REAL,  /* double */
+    TOOL_BYTES, /* int64_t above 0, as 512KiB */
     TOOL_LIST,  /* tool_list: one more each time */
     TOOL_NAMES, /* tool_list: values are split at commas */
     TOOL_WORD,  /* const char *: -NAME or -NAME=WORD of `words`; "" without */
@@ -259,7 +260,8 @@ const char *tool_cache_folder(const tool *t, const tool_caching *v);
 
 /* The devices of a host. */
 typedef struct tool_devices {
-    const char *backend, *cpu, *features, *memory;
+    const char *backend, *cpu, *features;
+    int64_t memory;       /* 0: not bounded */
     const char *executor; /* NULL: threads */
     int64_t count, limit_ms;
     bool isolate;
@@ -321,7 +323,7 @@ typedef struct tool_devices {
          group,                                                              \
          "with -isolate: end a process whose run takes longer (no limit)"},  \
     {                                                                        \
-        "memory", TOOL_TEXT, (offset) + offsetof(tool_devices, memory),      \
+        "memory", TOOL_BYTES, (offset) + offsetof(tool_devices, memory),     \
             "BYTES", NULL, group,                                            \
             "what all networks of a device may take, as 512MiB (no limit)"   \
     }

@@ -5,6 +5,7 @@
 
 #define _XOPEN_SOURCE 700 /* realpath */
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,9 @@ opt_run_line(const opt *o, const glow_module *m)
     if (v->stop_after > 0)
         put_option(&b, "stop-after",
                    glow_arena_printf(b.arena, "%d", (int)v->stop_after));
-    put_option(&b, "limit", v->limit);
+    if (v->limit > 0)
+        put_option(&b, "limit",
+                   glow_arena_printf(b.arena, "%" PRId64, v->limit));
     put_option(&b, "backend", v->backend);
     if (v->target_file)
         put_option(&b, "target-file", absolute(o->tool.arena, v->target_file));

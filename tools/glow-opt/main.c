@@ -58,7 +58,7 @@ static const tool_option options[] = {
      "run the first N passes, as dumps number them, and no more"},
     {"rewrite-limit", TOOL_TEXT, AT(rewrite_limit), "PASS:N", NULL, "pipeline",
      "let PASS do its first N rewrites and no more"},
-    {"limit", TOOL_TEXT, AT(limit), "BYTES", NULL, "pipeline",
+    {"limit", TOOL_BYTES, AT(limit), "BYTES", NULL, "pipeline",
      "what activations may take at once, as 512KiB: more is an error"},
     {"backend", TOOL_TEXT, AT(backend), "NAME", NULL, "pipeline",
      "the backend that passes ask, and that emits (cpu)"},

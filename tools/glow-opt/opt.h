@@ -25,7 +25,7 @@ typedef struct opt_values {
     const char *rewrite_limit;
     tool_list load_profile;
     int64_t stop_after;
-    const char *limit;
+    int64_t limit; /* bytes; 0: none */
     const char *backend;
     const char *target_file;
     /* checks */
@@ -72,7 +72,6 @@ typedef struct opt {
     const glow_target *machine; /* of -target-file, or the backend's */
     glow_target_options code;   /* what code is made for */
     opt_limit limit;
-    int64_t most_bytes;              /* of -limit */
     const char *const (*rebound)[2]; /* of -weights */
     const glow_source *pipeline;     /* its text */
     glow_semantics *semantics;

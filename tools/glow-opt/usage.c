@@ -50,19 +50,6 @@ check_limit(opt *o)
 }
 
 static bool
-check_bytes(opt *o)
-{
-    const char *text = o->values.limit;
-
-    if (!text || (glow_read_bytes(text, &o->most_bytes) && o->most_bytes > 0))
-        return true;
-    return tool_usage(&o->tool, NULL,
-                      "-limit wants bytes above 0, as 65536, 512KiB or 4MiB, "
-                      "not '%s'",
-                      text) == TOOL_DONE;
-}
-
-static bool
 check_annotations(opt *o)
 {
     static const char *const known[] = {"optypes", "opnames"};
@@ -280,7 +267,6 @@ opt_check_usage(opt *o)
     ok &= check_stop(o);
     ok &= check_filter(o);
     ok &= check_limit(o);
-    ok &= check_bytes(o);
     ok &= check_annotations(o);
     ok &= tool_rebind(&o->tool, &v->weights, &o->rebound);
     ok &= check_remarks(o);

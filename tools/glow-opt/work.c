@@ -80,7 +80,7 @@ run_passes(opt *o, glow_module *m, bool quiet)
         .backend = o->backend,
         .code = &o->code,
         .target = o->machine,
-        .most_bytes = o->most_bytes,
+        .most_bytes = o->values.limit,
         .instruments = list.at,
         .n_instruments = list.count,
         .limit_pass = o->limit.pass,
@@ -514,7 +514,7 @@ find_machine(opt *o)
     const glow_backend *b = o->backend;
     bool named = v->target || v->cpu || v->features || opt_emits(v);
 
-    o->code.most_bytes = o->most_bytes;
+    o->code.most_bytes = o->values.limit;
     if (!b || !b->machine || !named)
         return true;
     o->code.machine = b->machine(o->tool.ctx, o->tool.arena, &o->code);

@@ -81,7 +81,7 @@ static const tool_option options[] = {
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
      "split the work for so many, at most (1); interp takes one"},
     TOOL_CACHE_OPTIONS(AT(cache), "running"),
-    {"cache-bytes", TOOL_TEXT, AT(cache_bytes), "BYTES", NULL, "running",
+    {"cache-bytes", TOOL_BYTES, AT(cache_bytes), "BYTES", NULL, "running",
      "what the folder may hold; what was used longest ago goes (4GiB)"},
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
      "take the weights of ALIAS from PATH"},
@@ -333,7 +333,7 @@ target_options(run *r)
         .features = r->values.features,
         .threads = (int)r->values.threads,
         .cache = tool_cache_folder(&r->tool, &r->values.cache),
-        .cache_bytes = r->cache_bytes,
+        .cache_bytes = r->values.cache_bytes,
         .options = r->options,
         .flush_subnormals = tool_flushes(r->values.subnormals),
         .exact = r->values.exact,
@@ -454,12 +454,6 @@ check_usage(run *r)
     if (v->target_file && !v->profile)
         return tool_usage(&r->tool, "add -profile",
                           "-target-file says what -profile compares with");
-    if (v->cache_bytes && (!glow_read_bytes(v->cache_bytes, &r->cache_bytes) ||
-                           r->cache_bytes <= 0))
-        return tool_usage(&r->tool, NULL,
-                          "-cache-bytes wants bytes above 0, as 65536, 512KiB "
-                          "or 4MiB, not '%s'",
-                          v->cache_bytes);
     if (tool_check_tuning(&r->tool, &v->tuning) != TOOL_GO_ON ||
         tool_check_exact(&r->tool, v->exact, v->winograd, v->subnormals) !=
             TOOL_GO_ON)

@@ -41,7 +41,7 @@ typedef struct run_values {
     tool_tuning tuning;
     int64_t threads;
     tool_caching cache;
-    const char *cache_bytes;
+    int64_t cache_bytes; /* 0: not set */
 
     bool bench, json, profile, red_zones;
     int64_t warmup, iterations;
@@ -99,7 +99,6 @@ typedef struct run {
     size_t n_labels;
     const char *hash;
     double compile_ms, processor_compile_ms;
-    int64_t cache_bytes; /* 0: not set */
     glow_state *state;   /* of -state, or NULL */
 } run;
 

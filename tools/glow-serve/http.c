@@ -217,9 +217,10 @@ infer(call *x)
 static bool
 append(call *x, const char *data, size_t size)
 {
-    if ((int64_t)(x->size + size) > x->server->most_body) {
-        x->answer = serve_error(413, "the request is larger than %" PRId64
-                                " bytes", x->server->most_body);
+    if ((int64_t)(x->size + size) > x->server->values.most_body) {
+        x->answer =
+            serve_error(413, "the request is larger than %" PRId64 " bytes",
+                        x->server->values.most_body);
         return false;
     }
     if (x->size + size > x->room) {
@@ -253,9 +254,10 @@ expect_body(call *x)
 
     if (n == 0)
         return;
-    if (n > (unsigned long long)x->server->most_body) {
-        x->answer = serve_error(413, "the request has %llu bytes, and %" PRId64
-                                " are taken", n, x->server->most_body);
+    if (n > (unsigned long long)x->server->values.most_body) {
+        x->answer = serve_error(
+            413, "the request has %llu bytes, and %" PRId64 " are taken", n,
+            x->server->values.most_body);
         return;
     }
     x->block = malloc((size_t)n + LINE);

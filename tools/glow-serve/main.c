@@ -26,7 +26,7 @@ static const tool_option options[] = {
      "how long a request waits for others (2000)"},
     {"timeout-ms", TOOL_INT, AT(timeout_ms), "MS", NULL, "requests",
      "end requests that take longer and name no time of their own (no limit)"},
-    {"max-body", TOOL_TEXT, AT(most_body), "BYTES", NULL, "requests",
+    {"max-body", TOOL_BYTES, AT(most_body), "BYTES", NULL, "requests",
      "the largest request (64MiB)"},
 
     {"sequences", TOOL_INT, AT(sequences), "N", NULL, "requests",
@@ -92,10 +92,6 @@ check_usage(server *s)
         v->transfer_ms > 86400000)
         return tool_usage(&s->tool, NULL, "-connections takes 1 to 1000000, "
                                           "-transfer-ms 1 to a day of them");
-    if (!glow_read_bytes(v->most_body, &s->most_body) || s->most_body < 1)
-        return tool_usage(&s->tool, NULL,
-                          "-max-body wants bytes above 0, as 65536, 512KiB or "
-                          "4MiB, not '%s'", v->most_body);
     return tool_check_devices(&s->tool, &v->devices);
 }
 
@@ -121,7 +117,7 @@ main(int argc, char **argv)
     server s = {
         .values = {.address = "127.0.0.1", .port = 8000, .threads = 2,
                    .queue = 200, .batch = 1, .batch_us = 2000,
-                   .most_body = "64MiB", .sequences = 1000,
+                   .most_body = 64 << 20, .sequences = 1000,
                    .sequence_idle_ms = 60000, .connections = 1000,
                    .transfer_ms = 60000, .end_ms = 60000,
                    .devices = {.backend = "cpu", .count = 1}},

@@ -11,7 +11,8 @@
 #include "tools/common/tool.h"
 
 typedef struct serve_values {
-    const char *address, *models, *most_body;
+    const char *address, *models;
+    int64_t most_body; /* bytes of a request */
     int64_t port, threads, queue, batch, batch_us, active, drain_ms, timeout_ms;
     int64_t sequences, sequence_idle_ms, connections, transfer_ms, end_ms;
     tool_devices devices;
@@ -41,7 +42,6 @@ typedef struct server {
     tool tool;
     serve_values values;
     glow_host *host;
-    int64_t most_body; /* bytes of a request */
     pthread_mutex_t loading; /* of `tool` once it serves, and of additions to the list */
     pthread_mutex_t lock;    /* of the list; never held for long */
     model *models;           /* by name, versions from the last to the first */

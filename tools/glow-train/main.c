@@ -94,6 +94,9 @@ static const tool_option options[] = {
      "what runs it: cpu, interp (cpu), with options: 'cpu<winograd=off>'"},
     {"passes", TOOL_TEXT, AT(passes), "TEXT", NULL, "running",
      "the passes after the step is made (O2)"},
+    {"limit", TOOL_BYTES, AT(limit), "BYTES", NULL, "running",
+     "what activations may take at once, as 512KiB: results are computed again "
+     "to keep to it"},
     {"convert", TOOL_TEXT, AT(convert), "[pure-]bf16|f16", tool_convert_words,
      "running",
      "compute in 16 bits; weights and state stay as they are, and for f16 the "

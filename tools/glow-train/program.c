@@ -59,6 +59,7 @@ load(train *t, train_program *p)
     const char *passes = t->values.passes;
     const glow_target_options code = {
         .threads = (int)t->values.threads,
+        .most_bytes = t->values.limit,
         .cache = tool_cache_folder(&t->tool, &t->values.cache),
         .options = t->options,
     };

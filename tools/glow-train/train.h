@@ -25,7 +25,7 @@ typedef struct train_values {
     const char *log, *plot;
 
     const char *backend, *passes, *convert;
-    int64_t threads;
+    int64_t threads, limit;
     tool_caching cache;
 } train_values;
 
