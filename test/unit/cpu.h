@@ -40,7 +40,7 @@ static inline void
 say_error(const glow_diag *d, void *user)
 {
     (void)user;
-    print_message("%s: %s\n", d->id, d->message);
+    print_message("# %s: %s\n", d->id, d->message);
 }
 
 static inline void
