@@ -236,7 +236,7 @@ transact(glow_run_device *d, const wire_head *h, const void *payload, int fd,
     return end;
 }
 
-/* What such an end says of the process. */
+/* The complaint of a report about a process whose message had that end. */
 static const char *
 complaint(wire_end end)
 {

@@ -17,7 +17,7 @@ extern const uint8_t images[], labels[], labels_end[];
 enum { STEPS = 60, CLASSES = DIGITS_RUN_PROBABILITY_COUNT };
 
 static uint8_t state[DIGITS_STATE_SIZE] __attribute__((aligned(DIGITS_ALIGN)));
-/* What both functions work in, one after the other. */
+/* Work of both functions, one after the other. */
 static uint8_t io[DIGITS_PLACEHOLDERS_SIZE]
     __attribute__((aligned(DIGITS_ALIGN)));
 static uint8_t work[DIGITS_ACTIVATIONS_SIZE]
@@ -64,7 +64,7 @@ train(uint32_t i)
     return (uint32_t)(loss * 1000.0f);
 }
 
-/* How many of the pictures from `begin` on get their label. */
+/* The number of pictures from `begin` on that get their label. */
 static uint32_t
 count_right(uint32_t begin, uint32_t end)
 {

@@ -57,7 +57,7 @@ add_life(const allocator *a, alloc_pool *p, glow_lifetime l)
     p->lives[p->n_lives++] = l;
 }
 
-/* What other programs keep in the same memory. */
+/* Constants and state that other programs keep in the same memory. */
 
 typedef struct keeper {
     allocator *a;

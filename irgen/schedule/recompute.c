@@ -49,7 +49,7 @@ typedef struct bounder {
     uint32_t *users, *n_users; /* by buffer: the range of `all` */
     uint32_t *all;             /* tasks that touch buffers, not as makers */
     glow_flow flow;
-    uint32_t *buffer_node, *task_node; /* GLOW_NONE_YET: none */
+    uint32_t *buffer_node, *task_node; /* NONE: not in it */
     uint32_t *stack;
     bool *is_touched; /* by buffer: by the task at hand */
     int64_t work;

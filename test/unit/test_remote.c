@@ -336,7 +336,7 @@ expect(glow_request *r, float v)
     glow_request_release(r);
 }
 
-/* How often the device was lost. */
+/* The number of times that the device was lost. */
 static int
 losses(bench *b)
 {
@@ -517,7 +517,7 @@ test_no_memory(void **state)
         pages = i == 1 ? (off_t)1 << 40 : COUNT;
         r = glow_service_run(b.service, &in, 1, NULL);
         glow_fence_wait(glow_request_fence(r), NEVER, &why);
-        /* What it got once it keeps. */
+        /* Pages that the device was given stay with it. */
         assert_int_equal(why.outcome, i == 0 ? GLOW_RUN_REFUSED : GLOW_RUN_DONE);
         if (i == 0)
             assert_non_null(strstr(why.text, "there is no memory left"));

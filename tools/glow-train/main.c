@@ -109,7 +109,7 @@ static const tool_option options[] = {
     {0},
 };
 
-/* What numbers are within. */
+/* Bounds of the numbers. */
 static const struct {
     const char *name;
     size_t at;

@@ -6,7 +6,7 @@
 #include "codegen/cpu/emit/gen.h"
 #include "codegen/cpu/plan.h"
 
-/* What an entry function returns besides the number of an instruction that failed. */
+/* Results of an entry function besides the number of an instruction that failed. */
 enum { CPU_NO_REGISTERS = -1, CPU_INTERRUPTED = -4 };
 
 typedef struct cpu_build_options {

@@ -20,7 +20,7 @@ int64_t glow_cpu_phases_sum(const cpu_target *t, const glow_node *n,
 int64_t glow_cpu_phases_most(const cpu_target *t, const glow_node *n,
                              cpu_phase_fn *of);
 
-/* How a kernel computes a phase: bytes of its weights, units, packing and code. */
+/* A kernel of phases: bytes of the weights of one, units, packing and code. */
 typedef struct cpu_phases {
     cpu_phase_fn *size, *units;
     void (*pack)(const cpu_target *t, const cpu_direct *d,
