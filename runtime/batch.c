@@ -1,6 +1,7 @@
 /*
- * Batches: requests of few samples run together, as one request whose members they
- * are.  If it fails, each of them is tried alone, so that one cannot spoil another.
+ * Batches: slices of requests, each of some samples, that run together as one request of
+ * the runtime's own.  A request is done when all of its slices are.  If a batch fails, each
+ * slice is tried alone, so that no request spoils another.
  */
 
 #include <stdlib.h>
@@ -9,35 +10,116 @@
 #include "runtime/heap.h"
 #include "runtime/state.h"
 
-/*
- * Takes members in their order out of the queue of `s`, as long as their samples
- * fit; one that failed in a batch before goes alone.
- */
+/* Members. */
+
+void
+glow_run_join(glow_request *r)
+{
+    service *s = r->service;
+
+    r->left = r->samples;
+    s->samples += r->samples;
+    r->host->queued++;
+    glow_run_insert(&s->members, r);
+}
+
+/* Takes `r` out of the members, if it is one still. */
+static void
+leave_members(glow_request *r)
+{
+    service *s = r->service;
+    glow_request **at = &s->members;
+
+    while (*at && *at != r)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = r->next;
+    r->next = NULL;
+    r->host->queued--;
+    s->samples -= r->samples - r->taken;
+}
+
+void
+glow_run_leave(glow_request *r)
+{
+    service *s = r->service;
+    slice **at = &s->alone;
+
+    leave_members(r);
+    while (*at) {
+        slice *x = *at;
+
+        if (x->request != r) {
+            at = &x->next;
+            continue;
+        }
+        *at = x->next;
+        free(x);
+    }
+    s->last_alone = at;
+}
+
+/* Making batches. */
+
+/* Memory for the outputs, which several batches may write at once later on. */
+static void
+make_outputs(glow_request *r)
+{
+    for (int v = 0; v < r->service->n_values; v++)
+        if (r->service->values[v].out)
+            glow_run_block(r, v);
+}
+
+/* Takes the first `count` samples of the first member that no batch has taken. */
+static slice *
+cut(service *s, int count)
+{
+    glow_request *r = s->members;
+    slice *x = glow_heap_new(sizeof *x);
+
+    if (r->taken == 0)
+        make_outputs(r);
+    *x = (slice){.request = r, .first = r->taken, .count = count};
+    r->taken += count;
+    s->samples -= count;
+    if (r->taken < r->samples)
+        return x;
+    s->members = r->next;
+    r->next = NULL;
+    s->host->queued--;
+    r->state = MEMBER;
+    return x;
+}
+
+/* Fills the batch with samples of members in their order. */
 static void
 gather(service *s, glow_request *b)
 {
-    glow_request **last = &b->members, **at = &s->members;
-    const glow_request *first = s->members;
+    slice **last = &b->slices;
 
-    b->samples = 0;
-    while (*at) {
-        glow_request *r = *at;
+    while (s->members && b->samples < s->batch) {
+        const glow_request *r = s->members;
+        int n = r->samples - r->taken, room = s->batch - b->samples;
 
-        if (b->samples + r->samples > s->batch ||
-            (r != first && (r->alone || first->alone))) {
-            at = &r->next;
-            continue;
-        }
-        *at = r->next;
-        r->next = NULL;
-        s->host->queued--;
-        s->samples -= r->samples;
-        b->samples += r->samples;
-        r->refs++;
-        r->state = MEMBER;
-        *last = r;
-        last = &r->next_member;
+        *last = cut(s, n < room ? n : room);
+        b->samples += (*last)->count;
+        last = &(*last)->next;
     }
+}
+
+/* A slice of a batch that failed. */
+static void
+gather_alone(service *s, glow_request *b)
+{
+    slice *x = s->alone;
+
+    s->alone = x->next;
+    if (!s->alone)
+        s->last_alone = &s->alone;
+    x->next = NULL;
+    b->slices = x;
+    b->samples = x->count;
 }
 
 static void
@@ -47,27 +129,42 @@ make(service *s, todo *t)
 
     s->running++;
     s->batches++;
-    glow_run_take_blocks(b, s->batch);
-    b->key = s->members->key;
     b->state = RUNS;
+    b->samples = 0;
+    glow_run_take_blocks(b, s->batch);
     glow_run_live(b);
-    gather(s, b);
+    if (s->alone)
+        gather_alone(s, b);
+    else
+        gather(s, b);
+    b->key = b->slices->request->key;
+    for (const slice *x = b->slices; x; x = x->next)
+        x->request->refs++;
     *t->last_batch = b;
     t->last_batch = &b->next;
+}
+
+/* The time at which members go, though they fill no batch. */
+static int64_t
+due_of(const service *s)
+{
+    int64_t due = INT64_MAX;
+
+    if (s->alone || s->host->closing)
+        return 0;
+    for (const glow_request *m = s->members; m; m = m->next)
+        if (m->arrived + s->batch_ns < due)
+            due = m->arrived + s->batch_ns;
+    return due;
 }
 
 int64_t
 glow_run_batch(service *s, int64_t now, todo *t)
 {
-    while (s->members && s->running < s->most) {
-        int64_t due = INT64_MAX;
+    while ((s->members || s->alone) && s->running < s->most) {
+        int64_t due = s->samples < s->batch ? due_of(s) : 0;
 
-        for (const glow_request *m = s->members; m; m = m->next) {
-            int64_t at = m->alone ? 0 : m->arrived + s->batch_ns;
-
-            due = at < due ? at : due;
-        }
-        if (s->samples < s->batch && due > now) {
+        if (due > now) {
             glow_run_watch_by(s->host, due);
             return due;
         }
@@ -75,6 +172,8 @@ glow_run_batch(service *s, int64_t now, todo *t)
     }
     return INT64_MAX;
 }
+
+/* Copies. */
 
 void
 glow_run_fill(glow_request *b)
@@ -89,9 +188,12 @@ glow_run_fill(glow_request *b)
         if (!s->values[v].in)
             continue;
         block = glow_run_block(b, v);
-        for (const glow_request *m = b->members; m; m = m->next_member) {
-            memcpy(block + at, m->data[v], one * (size_t)m->samples);
-            at += one * (size_t)m->samples;
+        for (const slice *x = b->slices; x; x = x->next) {
+            size_t bytes = one * (size_t)x->count;
+
+            memcpy(block + at,
+                   (const char *)x->request->data[v] + one * (size_t)x->first, bytes);
+            at += bytes;
         }
         memset(block + at, 0, (size_t)s->values[v].bytes - at);
         b->data[v] = s->values[v].out
@@ -113,52 +215,66 @@ copy_outputs(const glow_request *b)
 
         if (!s->values[v].out)
             continue;
-        for (glow_request *m = b->members; m; m = m->next_member) {
-            size_t bytes = one * (size_t)m->samples;
+        for (const slice *x = b->slices; x; x = x->next) {
+            size_t bytes = one * (size_t)x->count;
 
-            memcpy(glow_run_block(m, v), (char *)b->blocks[v] + at, bytes);
+            memcpy((char *)x->request->blocks[v] + one * (size_t)x->first,
+                   (char *)b->blocks[v] + at, bytes);
             at += bytes;
         }
     }
 }
 
-/* Lets a member of a batch that failed wait again, to be tried alone. */
+/* The end of a batch. */
+
+/* Lets a slice of a batch that failed wait, to be tried alone. */
 static void
-try_alone(glow_request *m)
+try_alone(service *s, const slice *x)
 {
-    m->alone = true;
-    m->state = WAITS;
-    m->host->queued++;
-    m->service->samples += m->samples;
-    glow_run_insert(&m->service->members, m);
+    slice *again = glow_heap_new(sizeof *again);
+
+    *again = (slice){.request = x->request, .first = x->first, .count = x->count};
+    *s->last_alone = again;
+    s->last_alone = &again->next;
+}
+
+/* Notes the end of a slice of `b`, which is `only` one. */
+static void
+end_slice(const glow_request *b, const slice *x, bool only, todo *t)
+{
+    glow_request *r = x->request;
+
+    if (r->ended)
+        return;
+    if (b->end.outcome == GLOW_RUN_FAILED && !only) {
+        try_alone(b->service, x);
+        return;
+    }
+    if (b->end.outcome == GLOW_RUN_DONE && r->left > x->count) {
+        r->left -= x->count;
+        return;
+    }
+    glow_run_finish(r, b->end.outcome, b->end.text, t);
 }
 
 void
 glow_run_scatter(glow_request *b)
 {
-    glow_request **members;
-    int n = 0;
+    slice *slices = b->slices;
+    bool only = !slices->next;
     todo t;
 
     if (b->end.outcome == GLOW_RUN_DONE)
         copy_outputs(b);
-    for (const glow_request *m = b->members; m; m = m->next_member)
-        n++;
-    members = glow_heap_new((size_t)n * sizeof *members);
     glow_run_lock(b->host, &t);
-    for (int i = 0; i < n; i++) {
-        glow_request *m = members[i] = b->members;
-
-        b->members = m->next_member;
-        m->next_member = NULL;
-        if (!m->ended && n > 1 && b->end.outcome == GLOW_RUN_FAILED)
-            try_alone(m);
-        else
-            glow_run_finish(m, b->end.outcome, b->end.text, &t);
-    }
+    for (const slice *x = slices; x; x = x->next)
+        end_slice(b, x, only, &t);
+    b->slices = NULL;
     glow_run_batch(b->service, glow_now(), &t);
     glow_run_unlock(b->host, &t);
-    for (int i = 0; i < n; i++)
-        glow_run_request_drop(members[i]);
-    free(members);
+    for (slice *x = slices, *next; x; x = next) {
+        next = x->next;
+        glow_run_request_drop(x->request);
+        free(x);
+    }
 }

@@ -275,13 +275,15 @@ glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t)
         r->live->live_link = r->live_link;
     if (r->host->closing && !r->host->live)
         pthread_cond_broadcast(&r->host->changed);
-    if (r->state == WAITS)
+    if (r->left > 0)
+        glow_run_leave(r);
+    else if (r->state == WAITS)
         glow_run_unqueue(r);
     else if (r->state == HELD)
         glow_run_kept_unqueue(r);
     else if (r->state == RUNS)
         r->service->running--;
-    if (!r->members)
+    if (!r->slices)
         count(r);
     drop_pending(r);
     if (r->kept && o == GLOW_RUN_DONE)

@@ -57,12 +57,11 @@ close_queues(glow_host *h, glow_outcome o, todo *t)
     h->closing = true;
     while (h->queue)
         glow_run_finish(h->queue, o, why, t);
-    for (service *s = h->services; s; s = s->next)
-        while (s->members)
-            glow_run_finish(s->members, o, why, t);
     for (glow_request *r = h->live, *live; r; r = live) {
+        bool is_begun = r->taken > 0; /* of a member, some of whose samples have run */
+
         live = r->live;
-        if (r->state != HELD)
+        if (r->state != HELD && (r->state != WAITS || is_begun))
             continue;
         glow_run_finish(r, o, why, t);
         live = h->live; /* others may have ended */
@@ -91,7 +90,7 @@ glow_host_cancel(glow_host *h)
     close_queues(h, GLOW_RUN_CANCELLED, &t);
     for (glow_request *r = h->live, *live; r; r = live) {
         live = r->live;
-        if (r->members) /* a batch, of which nobody hears */
+        if (r->slices) /* a batch, of which nobody hears */
             continue;
         glow_run_finish(r, GLOW_RUN_CANCELLED, "the host is closing", &t);
         live = h->live;

@@ -47,7 +47,7 @@ keep_blocks(glow_request *r)
 {
     service *s = r->service;
 
-    if (!r->blocks || r->room < s->batch || s->leaving || s->n_spare >= s->most)
+    if (!r->blocks || r->room != s->batch || s->leaving || s->n_spare >= s->most)
         return;
     s->spare[s->n_spare++] = r->blocks;
     r->blocks = NULL;
@@ -124,8 +124,7 @@ glow_run_insert(glow_request **queue, glow_request *r)
 void
 glow_run_unqueue(glow_request *r)
 {
-    bool member = r->service->batch > 1;
-    glow_request **at = member ? &r->service->members : &r->host->queue;
+    glow_request **at = &r->host->queue;
 
     while (*at && *at != r)
         at = &(*at)->next;
@@ -134,8 +133,6 @@ glow_run_unqueue(glow_request *r)
     *at = r->next;
     r->next = NULL;
     r->host->queued--;
-    if (member)
-        r->service->samples -= r->samples;
 }
 
 void
@@ -153,8 +150,7 @@ glow_run_next(glow_host *h, todo *t)
         next = h->queue; /* anything may have happened */
     }
     for (service *s = h->services; s; s = s->next)
-        if (s->members)
-            glow_run_batch(s, glow_now(), t);
+        glow_run_batch(s, glow_now(), t);
 }
 
 /* The lock. */
@@ -173,7 +169,7 @@ glow_run_lock(glow_host *h, todo *t)
 static void
 tell(glow_request *r)
 {
-    if (r->members)
+    if (r->slices)
         glow_run_scatter(r);
     if (r->end.outcome == GLOW_RUN_DONE)
         glow_timeline_reach(r->timeline, 1);
@@ -225,9 +221,7 @@ samples_of(const service *s, int v, size_t bytes)
 
     if (s->batch == 1)
         return bytes == one;
-    return one && bytes % one == 0 && bytes / one <= (size_t)s->batch
-               ? (int)(bytes / one)
-               : 0;
+    return one && bytes % one == 0 && bytes / one <= MOST_SAMPLES ? (int)(bytes / one) : 0;
 }
 
 /* False, with the reason in r->end.text, if the inputs are wrong. */
@@ -352,9 +346,7 @@ enter(glow_request *r, todo *t)
     r->refs++;
     glow_run_live(r);
     if (s->batch > 1) {
-        glow_run_insert(&s->members, r);
-        s->samples += r->samples;
-        h->queued++;
+        glow_run_join(r);
         glow_run_batch(s, glow_now(), t);
     } else if (r->kept) {
         glow_run_kept_enter(r, t);

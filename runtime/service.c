@@ -318,6 +318,7 @@ make(glow_host *h, glow_context *ctx, const glow_service_options *o)
     s->refs = 1;
     s->batch = o->batch > 1 ? o->batch : 1;
     s->batch_ns = o->batch_ns;
+    s->last_alone = &s->alone;
     pthread_mutex_lock(&h->lock);
     s->most = o->active > 0 ? o->active : 4 * h->n_devices;
     pthread_mutex_unlock(&h->lock);

@@ -18,12 +18,14 @@
 enum {
     DEPTH = 2, /* runs that a queue of a device is given ahead */
     LATENCIES = 24, /* of the histogram: from 2^10 ns on, doubling */
+    MOST_SAMPLES = 1 << 30, /* of a request */
 };
 #define AGE_NS 100000000 /* of waiting that a step of priority is worth */
 
 typedef glow_service service;
 typedef struct part part;
 typedef struct execution execution;
+typedef struct slice slice;
 typedef struct run_trace run_trace;
 
 typedef struct device {
@@ -103,8 +105,9 @@ struct glow_service {
     /* Of batches. */
     int batch; /* samples; 1: none */
     int64_t batch_ns;
-    glow_request *members; /* that wait to be put together, by key */
-    int samples;           /* of the members */
+    glow_request *members; /* with samples that no batch has taken, by key */
+    int64_t samples;       /* of the members, that no batch has taken */
+    slice *alone, **last_alone; /* of batches that failed, each to run by itself */
     /* Statistics. */
     int64_t ended[GLOW_RUN_OUTCOMES], latency[LATENCIES], latency_ns, batches;
     glow_service *next;
@@ -139,11 +142,18 @@ struct glow_request {
     glow_request *next;    /* in a queue, of a state object too, or in a todo */
     glow_request *live, **live_link;
     /* Of batches. */
-    int samples;           /* that it brings */
-    int room;              /* samples of each of its blocks */
-    glow_request *members; /* that this one runs for */
-    glow_request *next_member;
-    bool alone;            /* it failed in a batch, and is tried by itself */
+    int samples;   /* that it brings */
+    int room;      /* samples of each of its blocks */
+    int taken;     /* samples that batches have taken: the first ones */
+    int left;      /* samples that are not done */
+    slice *slices; /* that this one, a batch, runs for */
+};
+
+/* Samples of a request that one batch runs. */
+struct slice {
+    glow_request *request;
+    int first, count;
+    slice *next;
 };
 
 /* One try of one part. */
@@ -171,7 +181,7 @@ struct glow_host {
     service *services;
     int n_services; /* that are not freed */
     glow_request *queue; /* by key */
-    int queued;          /* in it, and members of services */
+    int queued;          /* requests in it, and members of services */
     glow_request *live;  /* all that have not ended */
     uint64_t count;
     bool closing;
@@ -258,11 +268,15 @@ void glow_run_kept_leave(glow_request *r, bool whole, todo *t);
 
 /* batch.c */
 
-/* Puts members of `s` together, if it is time; the time when it will be, else. */
+/* Puts a request among the members of its service. */
+void glow_run_join(glow_request *r);
+/* Drops the samples of `r` for which no batch runs. */
+void glow_run_leave(glow_request *r);
+/* Makes batches of the members of `s`, if it is time; the time when it will be, else. */
 int64_t glow_run_batch(service *s, int64_t now, todo *t);
-/* Unlocked: copies the inputs of the members, and lets the batch run. */
+/* Unlocked: copies the inputs of the slices, and lets the batch run. */
 void glow_run_fill(glow_request *batch);
-/* Unlocked: gives the members their outputs, or tries each alone if it failed. */
+/* Unlocked: gives the requests their outputs, or tries each slice alone if it failed. */
 void glow_run_scatter(glow_request *batch);
 
 /* watch.c: the thread of deadlines. */

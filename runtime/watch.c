@@ -177,8 +177,7 @@ glow_run_watch(void *user)
         next = end_late(h, now, &t);
         earlier(&next, find_hung(h, now));
         for (service *s = h->services; s; s = s->next)
-            if (s->members)
-                earlier(&next, glow_run_batch(s, now, &t));
+            earlier(&next, glow_run_batch(s, now, &t));
         resets = reset_devices(h, &t);
         if (t.start || t.end || t.batch) {
             glow_run_unlock(h, &t);

@@ -18,7 +18,7 @@ typedef struct glow_service glow_service;
 typedef struct glow_request glow_request;
 
 typedef struct glow_host_options {
-    int queue;        /* requests that may wait; 0: 200 */
+    int queue;        /* requests that may wait, of any number of samples; 0: 200 */
     int64_t limit_ns; /* a run that takes longer makes its device lost; 0: none */
     bool trace;       /* keep times, for glow_host_trace */
     glow_executor *executor; /* which the host closes in the end; NULL: threads */
@@ -26,7 +26,7 @@ typedef struct glow_host_options {
 
 GLOW_API glow_host *glow_host_new(const glow_host_options *o);
 /*
- * Refuses requests that wait, waits for others, and ends services and devices.
+ * Refuses requests of which nothing has run, waits for others, and ends services and devices.
  * Requests and services are to be released before.  A run of a device in this process
  * is waited for as long as it takes, also on a device that was given up.
  */
@@ -53,9 +53,10 @@ typedef struct glow_service_options {
     int n_devices;
     int active; /* requests that run at once; 0: 4 for each device of the host */
     /*
-     * More than 1: the first axis of all inputs and outputs counts samples, of
-     * which a request brings 1 to `batch`.  Requests are put together until they
-     * fill it, or the first has waited for `batch_ns`; missing samples are zeros.
+     * More than 1: the first axis of all inputs and outputs counts samples, of which a
+     * request brings one or more.  Samples of requests are put together until they fill
+     * a batch, or the first request has waited for `batch_ns`; missing samples are zeros.
+     * A request may be split over several batches: it is done when all of them are.
      */
     int batch;
     int64_t batch_ns;
