@@ -79,12 +79,16 @@ find_port(const inference *x, const char *name, bool in)
     return -1;
 }
 
+static bool
+is_batched(const inference *x)
+{
+    return x->server->values.batch > 1;
+}
+
 /* True if `shape` is that of the port, but for the first extent of batches. */
 static bool
 fits(const inference *x, const json_t *shape, const glow_type *type)
 {
-    bool batch = x->server->values.batch > 1;
-
     if (!json_is_array(shape) ||
         json_array_size(shape) != (size_t)type->shape.rank)
         return false;
@@ -92,9 +96,8 @@ fits(const inference *x, const json_t *shape, const glow_type *type)
         const json_t *e = json_array_get(shape, (size_t)i);
         json_int_t v = json_integer_value(e);
 
-        if (!json_is_integer(e) || (batch && i == 0
-                                        ? v < 1 || v > type->shape.at[0]
-                                        : v != type->shape.at[i]))
+        if (!json_is_integer(e) ||
+            (is_batched(x) && i == 0 ? v < 1 : v != type->shape.at[i]))
             return false;
     }
     return true;
@@ -104,10 +107,16 @@ static answer
 wrong_shape(const inference *x, const char *name, const json_t *shape,
             const glow_type *type)
 {
-    char *got = json_dumps(shape, JSON_ENCODE_ANY | JSON_COMPACT);
-    json_t *want = serve_shape(type->shape);
-    char *wanted = json_dumps(want, JSON_COMPACT);
-    answer a = serve_error(400, "input %s has shape %.80s, and %s takes %s",
+    char *got = json_dumps(shape, JSON_ENCODE_ANY | JSON_COMPACT), *wanted;
+    glow_dims takes = type->shape;
+    json_t *want;
+    answer a;
+
+    if (is_batched(x))
+        takes.at[0] = -1;
+    want = serve_shape(takes);
+    wanted = json_dumps(want, JSON_COMPACT);
+    a = serve_error(400, "input %s has shape %.80s, and %s takes %s",
                            name, got ? got : "none", x->model->name, wanted);
 
     free(got);
@@ -164,6 +173,23 @@ take_data(inference *x, const json_t *j, int port, size_t bytes,
     return (answer){0};
 }
 
+/*
+ * Samples of a request: those of a batch, or more if neither their inputs nor their outputs
+ * take more bytes than a body may.
+ */
+static int64_t
+most_samples(const inference *x)
+{
+    int64_t in = 1, out = 1, batch = x->server->values.batch, batches;
+
+    for (int i = 0; i < x->n_ports; i++) {
+        in += x->ports[i].read ? x->ports[i].bytes : 0;
+        out += x->ports[i].written ? x->ports[i].bytes : 0;
+    }
+    batches = x->server->values.most_body / (in > out ? in : out);
+    return batches > 0 ? batches * batch : batch;
+}
+
 static answer
 take_input(inference *x, const json_t *j, glow_input *in)
 {
@@ -187,7 +213,11 @@ take_input(inference *x, const json_t *j, glow_input *in)
     x->samples = type->shape.rank
                      ? json_integer_value(json_array_get(shape, 0))
                      : 1;
-    if (x->server->values.batch > 1)
+    if (is_batched(x) && x->samples > most_samples(x))
+        return serve_error(413, "input %s has %" PRId64 " samples, and %s takes %" PRId64
+                           " in a request", name, x->samples, x->model->name,
+                           most_samples(x));
+    if (is_batched(x))
         bytes = bytes / (size_t)type->shape.at[0] * (size_t)x->samples;
     return take_data(x, j, port, bytes, in);
 }
@@ -420,7 +450,7 @@ describe(inference *x, const output *o, int *n)
     glow_dims shape = type->shape;
     json_t *j = json_object();
 
-    if (x->server->values.batch > 1)
+    if (is_batched(x))
         shape.at[0] = x->samples;
     json_object_set_new(j, "name", json_string(o->port->name));
     json_object_set_new(j, "datatype", json_string(serve_datatype(type->elem)));
