@@ -98,9 +98,9 @@ gather(service *s, glow_request *b)
 {
     slice **last = &b->slices;
 
-    while (s->members && b->samples < s->batch) {
+    while (s->members && b->samples < b->variant->samples) {
         const glow_request *r = s->members;
-        int n = r->samples - r->taken, room = s->batch - b->samples;
+        int n = r->samples - r->taken, room = b->variant->samples - b->samples;
 
         *last = cut(s, n < room ? n : room);
         b->samples += (*last)->count;
@@ -125,21 +125,24 @@ gather_alone(service *s, glow_request *b)
 static void
 make(service *s, todo *t)
 {
-    glow_request *b = glow_run_request_new(s, NULL);
+    variant *x = s->alone ? glow_run_holds(s, s->alone->count)
+                          : glow_run_choose(s, s->samples);
+    glow_request *b = glow_run_request_new(s, x, NULL);
 
     s->running++;
-    s->batches++;
+    x->batches++;
     b->state = RUNS;
     b->samples = 0;
-    glow_run_take_blocks(b, s->batch);
+    glow_run_take_blocks(b, x->samples);
     glow_run_live(b);
     if (s->alone)
         gather_alone(s, b);
     else
         gather(s, b);
+    s->batched += b->samples;
     b->key = b->slices->request->key;
-    for (const slice *x = b->slices; x; x = x->next)
-        x->request->refs++;
+    for (const slice *i = b->slices; i; i = i->next)
+        i->request->refs++;
     *t->last_batch = b;
     t->last_batch = &b->next;
 }
@@ -178,27 +181,24 @@ glow_run_batch(service *s, int64_t now, todo *t)
 void
 glow_run_fill(glow_request *b)
 {
-    const service *s = b->service;
     todo t;
 
-    for (int v = 0; v < s->n_values; v++) {
-        size_t one = (size_t)(s->values[v].bytes / s->batch), at = 0;
+    for (int i = 0; i < b->variant->n_values; i++) {
+        const value *v = &b->variant->values[i];
+        size_t one = (size_t)(v->bytes / b->variant->samples), at = 0;
         char *block;
 
-        if (!s->values[v].in)
+        if (!v->in)
             continue;
-        block = glow_run_block(b, v);
+        block = glow_run_block(b, i);
         for (const slice *x = b->slices; x; x = x->next) {
-            size_t bytes = one * (size_t)x->count;
+            const char *from = x->request->data[v->of];
 
-            memcpy(block + at,
-                   (const char *)x->request->data[v] + one * (size_t)x->first, bytes);
-            at += bytes;
+            memcpy(block + at, from + one * (size_t)x->first, one * (size_t)x->count);
+            at += one * (size_t)x->count;
         }
-        memset(block + at, 0, (size_t)s->values[v].bytes - at);
-        b->data[v] = s->values[v].out
-                         ? glow_run_copy_input(b, block, (size_t)s->values[v].bytes)
-                         : block;
+        memset(block + at, 0, (size_t)v->bytes - at);
+        b->data[i] = v->out ? glow_run_copy_input(b, block, (size_t)v->bytes) : block;
     }
     glow_run_lock(b->host, &t);
     glow_run_admit(b, &t);
@@ -208,19 +208,18 @@ glow_run_fill(glow_request *b)
 static void
 copy_outputs(const glow_request *b)
 {
-    const service *s = b->service;
+    for (int i = 0; i < b->variant->n_values; i++) {
+        const value *v = &b->variant->values[i];
+        size_t one = (size_t)(v->bytes / b->variant->samples), at = 0;
 
-    for (int v = 0; v < s->n_values; v++) {
-        size_t one = (size_t)(s->values[v].bytes / s->batch), at = 0;
-
-        if (!s->values[v].out)
+        if (!v->out)
             continue;
         for (const slice *x = b->slices; x; x = x->next) {
-            size_t bytes = one * (size_t)x->count;
+            char *to = x->request->blocks[v->of];
 
-            memcpy((char *)x->request->blocks[v] + one * (size_t)x->first,
-                   (char *)b->blocks[v] + at, bytes);
-            at += bytes;
+            memcpy(to + one * (size_t)x->first, (char *)b->blocks[i] + at,
+                   one * (size_t)x->count);
+            at += one * (size_t)x->count;
         }
     }
 }

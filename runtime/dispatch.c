@@ -95,22 +95,22 @@ new_execution(glow_request *r, part *p, todo *t)
 void
 glow_run_admit(glow_request *r, todo *t)
 {
-    service *s = r->service;
+    const variant *x = r->variant;
 
     r->state = RUNS;
-    r->parts_left = s->n_parts;
+    r->parts_left = x->n_parts;
     free(r->waiting); /* of a try before */
-    r->waiting = glow_heap_new((size_t)s->n_parts * sizeof *r->waiting);
+    r->waiting = glow_heap_new((size_t)x->n_parts * sizeof *r->waiting);
     if (r->kept)
         glow_run_kept_bind(r);
-    for (int v = 0; v < s->n_values; v++)
-        if (!r->data[v] && !s->values[v].stays)
+    for (int v = 0; v < x->n_values; v++)
+        if (!r->data[v] && !x->values[v].stays)
             r->data[v] = glow_run_block(r, v);
-    for (int i = 0; i < s->n_parts; i++)
-        r->waiting[i] = s->parts[i].n_waits_for;
-    for (int i = 0; i < s->n_parts && !r->ended; i++)
-        if (s->parts[i].n_waits_for == 0)
-            new_execution(r, &s->parts[i], t);
+    for (int i = 0; i < x->n_parts; i++)
+        r->waiting[i] = x->parts[i].n_waits_for;
+    for (int i = 0; i < x->n_parts && !r->ended; i++)
+        if (x->parts[i].n_waits_for == 0)
+            new_execution(r, &x->parts[i], t);
 }
 
 /* Values that stay on a device. */
@@ -120,7 +120,7 @@ resident_of(const execution *x, int port)
 {
     int v = x->part->values[port];
 
-    return x->request->service->values[v].stays ? &x->request->residents[v] : NULL;
+    return x->request->variant->values[v].stays ? &x->request->residents[v] : NULL;
 }
 
 /* True if an input of `x` was in memory of a device that was lost since. */
@@ -140,7 +140,7 @@ is_stale(const execution *x)
 static void
 free_residents(glow_request *r)
 {
-    for (int v = 0; v < r->service->n_values; v++) {
+    for (int v = 0; v < r->variant->n_values; v++) {
         resident *m = &r->residents[v];
 
         if (m->device && !m->of_state)
@@ -171,7 +171,7 @@ drop_pending(glow_request *r)
 static bool
 has_state_there(const glow_request *r)
 {
-    for (int v = 0; v < r->service->n_values; v++)
+    for (int v = 0; v < r->variant->n_values; v++)
         if (r->residents[v].of_state)
             return true;
     return false;
@@ -256,6 +256,7 @@ count(const glow_request *r)
     s->ended[r->end.outcome]++;
     if (r->end.outcome != GLOW_RUN_DONE)
         return;
+    s->inferences += r->samples;
     for (; took > most && i < LATENCIES - 1; i++)
         most *= 2;
     s->latency[i]++;
@@ -313,13 +314,30 @@ glow_run_desert(device *d, todo *t)
 
 /* The end of a try. */
 
+/*
+ * Notes the time of a try that is done: from its start, or from the end of the try before on
+ * a device that runs one at a time.
+ */
+static void
+note_time(const execution *x)
+{
+    const device *d = x->on->device;
+    bool waited = d->most == DEPTH && d->ended > x->begun;
+    int64_t took = glow_now() - (waited ? d->ended : x->begun);
+
+    x->request->variant->busy_ns += took;
+    if (x->part->run_ns == 0 || took < x->part->run_ns)
+        x->part->run_ns = took > 0 ? took : 1;
+}
+
 static void
 part_done(execution *x, todo *t)
 {
     glow_request *r = x->request;
-    service *s = r->service;
-    int number = (int)(x->part - s->parts), repeats = r->repeats;
+    const variant *of = r->variant;
+    int number = (int)(x->part - of->parts), repeats = r->repeats;
 
+    note_time(x);
     r->in_place = x->on->device->host_memory;
     end_execution(x);
     if (r->ended)
@@ -333,10 +351,10 @@ part_done(execution *x, todo *t)
         return;
     }
     /* A new execution may find that all are to run again. */
-    for (int i = 0; i < s->n_parts && !r->ended && r->repeats == repeats; i++)
-        for (int k = 0; k < s->parts[i].n_waits_for; k++)
-            if (s->parts[i].waits_for[k] == number && --r->waiting[i] == 0) {
-                new_execution(r, &s->parts[i], t);
+    for (int i = 0; i < of->n_parts && !r->ended && r->repeats == repeats; i++)
+        for (int k = 0; k < of->parts[i].n_waits_for; k++)
+            if (of->parts[i].waits_for[k] == number && --r->waiting[i] == 0) {
+                new_execution(r, &of->parts[i], t);
                 break;
             }
 }
@@ -427,6 +445,7 @@ execution_done(void *user, const glow_report_text *why)
         part_done(x, &t);
     else
         part_failed(x, why, &t);
+    d->ended = glow_now();
     if (r->kept && r->ended)
         glow_run_kept_leave(r, true, &t);
     if (r->ended && !r->executions)
@@ -476,7 +495,7 @@ command_at(execution *x, uint64_t step)
 static bool
 is_both(const glow_request *r, int v)
 {
-    return r->service->values[v].in && r->service->values[v].out;
+    return r->variant->values[v].in && r->variant->values[v].out;
 }
 
 static void
@@ -525,8 +544,8 @@ place_of(glow_request *r, int v)
 {
     void *data = (void *)(uintptr_t)r->data[v];
 
-    return is_both(r, v) && !r->service->values[v].kept
-               ? memcpy(glow_run_block(r, v), data, (size_t)r->service->values[v].bytes)
+    return is_both(r, v) && !r->variant->values[v].kept
+               ? memcpy(glow_run_block(r, v), data, (size_t)r->variant->values[v].bytes)
                : data;
 }
 

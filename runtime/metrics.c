@@ -66,6 +66,23 @@ add_latencies(glow_buf *b, const service *s)
         if (!s->leaving)
 
 static void
+add_batches(glow_buf *b, const glow_host *h)
+{
+    head(b, "glow_batches_total", "counter", "Batches, by the samples that they hold.");
+    EACH_SERVICE(s, h)
+        for (int i = 0; i < s->n_variants && s->batch > 1; i++) {
+            glow_buf_puts(b, "glow_batches_total{service=");
+            add_label(b, s->name);
+            glow_buf_printf(b, ",samples=\"%d\"} %" PRId64 "\n", s->variants[i].samples,
+                            s->variants[i].batches);
+        }
+    head(b, "glow_batched_samples_total", "counter", "Samples that batches took.");
+    EACH_SERVICE(s, h)
+        if (s->batch > 1)
+            line(b, "glow_batched_samples_total", "service", s->name, s->batched);
+}
+
+static void
 add_services(glow_buf *b, const glow_host *h)
 {
     head(b, "glow_requests_total", "counter", "Requests that ended.");
@@ -79,10 +96,7 @@ add_services(glow_buf *b, const glow_host *h)
     head(b, "glow_requests_running", "gauge", "Requests on devices.");
     EACH_SERVICE(s, h)
         line(b, "glow_requests_running", "service", s->name, s->running);
-    head(b, "glow_batches_total", "counter", "Batches that were put together.");
-    EACH_SERVICE(s, h)
-        if (s->batch > 1)
-            line(b, "glow_batches_total", "service", s->name, s->batches);
+    add_batches(b, h);
     head(b, "glow_request_seconds", "histogram",
          "Time from the call to the end of requests that were done.");
     EACH_SERVICE(s, h)

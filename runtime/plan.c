@@ -13,10 +13,11 @@
 
 typedef struct planning {
     service *service;
+    variant *variant;
     glow_func *func;
     glow_context *ctx;
     const glow_service_options *options;
-    const glow_value **at; /* of each value of the service */
+    const glow_value **at; /* of each value of the variant */
     int n_parts;
 } planning;
 
@@ -30,7 +31,7 @@ refuse(const planning *p, const glow_node *n, const char *why)
 static int
 find_value(const planning *p, const glow_value *v)
 {
-    for (int i = 0; i < p->service->n_values; i++)
+    for (int i = 0; i < p->variant->n_values; i++)
         if (p->at[i] == v)
             return i;
     return -1;
@@ -39,11 +40,11 @@ find_value(const planning *p, const glow_value *v)
 static int
 add_value(planning *p, const glow_value *v)
 {
-    int i = p->service->n_values++;
+    int i = p->variant->n_values++;
 
     p->at[i] = v;
-    p->service->values[i].type = v->type;
-    p->service->values[i].bytes = glow_type_bytes(v->type);
+    p->variant->values[i].type = v->type;
+    p->variant->values[i].bytes = glow_type_bytes(v->type);
     return i;
 }
 
@@ -58,9 +59,9 @@ add_operand(planning *p, const glow_node *n, const glow_value *v)
     if (!v->storage || v->storage->is_constant)
         return refuse(p, n, "reads what is neither an input nor a part's result");
     i = add_value(p, v);
-    p->service->values[i].name =
+    p->variant->values[i].name =
         glow_run_name(p->service->host, v->storage->name);
-    p->service->values[i].in = true;
+    p->variant->values[i].in = true;
     return true;
 }
 
@@ -69,7 +70,7 @@ static bool
 add_output(planning *p, const glow_node *n)
 {
     int i = find_value(p, n->in[0]);
-    value *v = i < 0 ? NULL : &p->service->values[i];
+    value *v = i < 0 ? NULL : &p->variant->values[i];
 
     if (!v || v->in || v->out)
         return refuse(p, n, "saves what is no part's result, or saved already");
@@ -81,12 +82,12 @@ add_output(planning *p, const glow_node *n)
 static bool
 list_values(planning *p)
 {
-    service *s = p->service;
+    variant *x = p->variant;
     int most = 0;
 
     GLOW_FOR_EACH_NODE(n, p->func)
         most += n->n_in + n->n_out;
-    s->values = glow_heap_new((size_t)most * sizeof *s->values);
+    x->values = glow_heap_new((size_t)most * sizeof *x->values);
     p->at = glow_heap_new((size_t)most * sizeof *p->at);
     GLOW_FOR_EACH_NODE(n, p->func) {
         if (n->op == &glow_op_save) {
@@ -139,20 +140,20 @@ bind_ports(planning *p, const glow_node *n, part *q)
 static void
 list_dependences(planning *p)
 {
-    service *s = p->service;
+    const variant *x = p->variant;
 
-    for (int i = 0; i < s->n_parts; i++) {
-        part *q = &s->parts[i];
+    for (int i = 0; i < x->n_parts; i++) {
+        part *q = &x->parts[i];
 
-        q->waits_for = glow_heap_new((size_t)s->n_parts * sizeof(int));
+        q->waits_for = glow_heap_new((size_t)x->n_parts * sizeof(int));
         for (int k = 0; k < i; k++) {
             bool depends = false;
 
             for (int a = 0; a < q->n_ports; a++)
-                for (int b = 0; b < s->parts[k].n_ports; b++)
+                for (int b = 0; b < x->parts[k].n_ports; b++)
                     depends = depends || (q->ports[a].read &&
-                                          s->parts[k].ports[b].written &&
-                                          q->values[a] == s->parts[k].values[b]);
+                                          x->parts[k].ports[b].written &&
+                                          q->values[a] == x->parts[k].values[b]);
             if (depends)
                 q->waits_for[q->n_waits_for++] = k;
         }
@@ -163,7 +164,8 @@ static bool
 load_parts(planning *p)
 {
     service *s = p->service;
-    part *q = s->parts = glow_heap_new((size_t)p->n_parts * sizeof *s->parts);
+    variant *x = p->variant;
+    part *q = x->parts = glow_heap_new((size_t)p->n_parts * sizeof *x->parts);
 
     GLOW_FOR_EACH_NODE(n, p->func) {
         const glow_run *a = n->op == &glow_op_run ? n->attrs : NULL;
@@ -171,7 +173,7 @@ load_parts(planning *p)
 
         if (!a)
             continue;
-        s->n_parts++;
+        x->n_parts++;
         q->name = glow_run_name(s->host, a->body);
         o.function = a->body;
         if (*a->device) {
@@ -195,16 +197,16 @@ sole_device(const part *p)
 }
 
 device *
-glow_run_home(const service *s, int v)
+glow_run_home(const variant *x, int v)
 {
     device *d = NULL;
 
-    for (int i = 0; i < s->n_parts; i++)
-        for (int k = 0; k < s->parts[i].n_ports; k++) {
-            if (s->parts[i].values[k] != v)
+    for (int i = 0; i < x->n_parts; i++)
+        for (int k = 0; k < x->parts[i].n_ports; k++) {
+            if (x->parts[i].values[k] != v)
                 continue;
-            d = d ? d : sole_device(&s->parts[i]);
-            if (!d || sole_device(&s->parts[i]) != d)
+            d = d ? d : sole_device(&x->parts[i]);
+            if (!d || sole_device(&x->parts[i]) != d)
                 return NULL;
         }
     return d;
@@ -212,23 +214,23 @@ glow_run_home(const service *s, int v)
 
 /* Finds the values that one device makes and alone reads: they need not be copied. */
 static void
-find_staying(service *s)
+find_staying(variant *x)
 {
-    for (int v = 0; v < s->n_values; v++)
-        s->values[v].stays =
-            !s->values[v].in && !s->values[v].out && glow_run_home(s, v);
+    for (int v = 0; v < x->n_values; v++)
+        x->values[v].stays =
+            !x->values[v].in && !x->values[v].out && glow_run_home(x, v);
 }
 
 bool
-glow_run_plan(service *s, glow_func *f, glow_context *ctx,
+glow_run_plan(service *s, variant *x, glow_func *f, glow_context *ctx,
               const glow_service_options *o)
 {
-    planning p = {.service = s, .func = f, .ctx = ctx, .options = o};
+    planning p = {.service = s, .variant = x, .func = f, .ctx = ctx, .options = o};
     bool ok = list_values(&p) && load_parts(&p);
 
     if (ok) {
         list_dependences(&p);
-        find_staying(s);
+        find_staying(x);
     }
     free(p.at);
     return ok;

@@ -13,8 +13,9 @@
 void *
 glow_run_block(glow_request *r, int v)
 {
-    const service *s = r->service;
-    size_t bytes = (size_t)(s->values[v].bytes / s->batch * r->room);
+    const variant *x = r->variant;
+    int64_t all = x->values[v].bytes;
+    size_t bytes = (size_t)(r->room == x->samples ? all : all / x->samples * r->room);
 
     if (r->blocks[v])
         return r->blocks[v];
@@ -25,12 +26,12 @@ glow_run_block(glow_request *r, int v)
 void
 glow_run_take_blocks(glow_request *r, int room)
 {
-    service *s = r->service;
+    variant *x = r->variant;
 
     r->room = room;
-    r->blocks = room == s->batch && s->n_spare > 0
-                    ? s->spare[--s->n_spare]
-                    : glow_heap_new((size_t)s->n_values * sizeof(void *));
+    r->blocks = room == x->samples && x->n_spare > 0
+                    ? x->spare[--x->n_spare]
+                    : glow_heap_new((size_t)x->n_values * sizeof(void *));
 }
 
 static void
@@ -45,23 +46,26 @@ free_blocks(void **blocks, int n)
 static void
 keep_blocks(glow_request *r)
 {
-    service *s = r->service;
+    const service *s = r->service;
+    variant *x = r->variant;
 
-    if (!r->blocks || r->room != s->batch || s->leaving || s->n_spare >= s->most)
+    if (!r->blocks || r->room != x->samples || s->leaving || x->n_spare >= s->most)
         return;
-    s->spare[s->n_spare++] = r->blocks;
+    x->spare[x->n_spare++] = r->blocks;
     r->blocks = NULL;
 }
 
 glow_request *
-glow_run_request_new(service *s, const glow_request_options *o)
+glow_run_request_new(service *s, variant *x, const glow_request_options *o)
 {
     static const glow_request_options none;
     glow_request *r = glow_heap_new(sizeof *r);
+    size_t n = (size_t)x->n_values;
 
     o = o ? o : &none;
     r->host = s->host;
     r->service = s;
+    r->variant = x;
     r->number = s->host->count++;
     s->refs++;
     s->requests++;
@@ -76,9 +80,9 @@ glow_run_request_new(service *s, const glow_request_options *o)
         glow_run_kept_ref(r->kept);
     r->timeline = glow_timeline_new();
     r->samples = 1;
-    r->data = glow_heap_new((size_t)s->n_values * sizeof *r->data);
-    r->inputs = glow_heap_new((size_t)s->n_values * sizeof *r->inputs);
-    r->residents = glow_heap_new((size_t)s->n_values * sizeof *r->residents);
+    r->data = glow_heap_new(n * sizeof *r->data);
+    r->inputs = glow_heap_new(n * sizeof *r->inputs);
+    r->residents = glow_heap_new(n * sizeof *r->residents);
     return r;
 }
 
@@ -98,7 +102,7 @@ glow_run_request_drop(glow_request *r)
     for (int i = 0; i < r->n_inputs; i++)
         r->inputs[i].release(r->inputs[i].user);
     if (r->blocks)
-        free_blocks(r->blocks, s->n_values);
+        free_blocks(r->blocks, r->variant->n_values);
     if (r->kept)
         glow_service_state_release(r->kept);
     glow_timeline_unref(r->timeline);
@@ -415,7 +419,7 @@ glow_service_run(glow_service *s, const glow_input *in, int n_in,
     todo t;
 
     glow_run_lock(h, &t);
-    r = glow_run_request_new(s, o);
+    r = glow_run_request_new(s, &s->variants[s->n_variants - 1], o);
     check(r, in, n_in);
     if (r->end.outcome == GLOW_RUN_DONE)
         glow_run_take_blocks(r, r->samples);

@@ -1,4 +1,4 @@
-/* Services: networks loaded on devices, all or nothing. */
+/* Services: networks loaded on devices, for one or several sizes of batches, all or nothing. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #include "runtime/state.h"
 
 static void
-free_service(service *s)
+free_variant(variant *x)
 {
-    for (int p = 0; p < s->n_parts; p++) {
-        part *q = &s->parts[p];
+    for (int p = 0; p < x->n_parts; p++) {
+        part *q = &x->parts[p];
 
         for (int i = 0; i < q->n_replicas; i++)
             q->replicas[i].device->api->unload(q->replicas[i].device->at,
@@ -23,14 +23,22 @@ free_service(service *s)
         free(q->values);
         free(q->waits_for);
     }
-    for (int i = 0; i < s->n_spare; i++) {
-        for (int v = 0; v < s->n_values; v++)
-            free(s->spare[i][v]);
-        free(s->spare[i]);
+    for (int i = 0; i < x->n_spare; i++) {
+        for (int v = 0; v < x->n_values; v++)
+            free(x->spare[i][v]);
+        free(x->spare[i]);
     }
-    free(s->spare);
-    free(s->parts);
-    free(s->values);
+    free(x->spare);
+    free(x->parts);
+    free(x->values);
+}
+
+static void
+free_service(service *s)
+{
+    for (int i = 0; i < s->n_variants; i++)
+        free_variant(&s->variants[i]);
+    free(s->variants);
     free(s->ports);
     glow_state_free(s->kept);
     if (s->ctx)
@@ -162,24 +170,24 @@ glow_run_load_replicas(service *s, part *p, glow_context *ctx,
 
 /* Values. */
 
-/* A service of one part, whose ports are its values. */
+/* A variant of one part, whose ports are its values. */
 static bool
-load_whole(service *s, glow_context *ctx, const glow_service_options *o)
+load_whole(service *s, variant *x, glow_context *ctx, const glow_service_options *o)
 {
-    part *p = s->parts = glow_heap_new(sizeof *p);
+    part *p = x->parts = glow_heap_new(sizeof *p);
 
-    s->n_parts = 1;
+    x->n_parts = 1;
     p->name = s->name;
     if (!glow_run_load_replicas(s, p, ctx, o))
         return false;
-    s->values = glow_heap_new((size_t)p->n_ports * sizeof *s->values);
+    x->values = glow_heap_new((size_t)p->n_ports * sizeof *x->values);
     p->values = glow_heap_new((size_t)p->n_ports * sizeof *p->values);
-    s->n_values = p->n_ports;
+    x->n_values = p->n_ports;
     for (int i = 0; i < p->n_ports; i++) {
         const glow_port *q = &p->ports[i];
 
         p->values[i] = i;
-        s->values[i] = (value){.name = q->name,
+        x->values[i] = (value){.name = q->name,
                                .type = q->type,
                                .bytes = q->bytes,
                                .in = q->read,
@@ -190,10 +198,10 @@ load_whole(service *s, glow_context *ctx, const glow_service_options *o)
 
 /* Finds the values that state objects keep. */
 static bool
-find_kept(service *s, const glow_module *m)
+find_kept(service *s, const variant *of, const glow_module *m)
 {
-    for (int v = 0; v < s->n_values; v++) {
-        value *x = &s->values[v];
+    for (int v = 0; v < of->n_values; v++) {
+        value *x = &of->values[v];
         const glow_storage *p =
             x->in || x->out ? glow_find_storage(m, x->name) : NULL;
 
@@ -209,36 +217,36 @@ find_kept(service *s, const glow_module *m)
 }
 
 static int
-count_uses(const service *s, int v)
+count_uses(const variant *x, int v)
 {
     int n = 0;
 
-    for (int i = 0; i < s->n_parts; i++)
-        for (int k = 0; k < s->parts[i].n_ports; k++)
-            n += s->parts[i].values[k] == v;
+    for (int i = 0; i < x->n_parts; i++)
+        for (int k = 0; k < x->parts[i].n_ports; k++)
+            n += x->parts[i].values[k] == v;
     return n;
 }
 
 /* True if values of the name of kept value `v` are used on `d` alone, and read by one part. */
 static bool
-is_home(const service *s, int v, const device *d)
+is_home(const variant *x, int v, const device *d)
 {
-    for (int i = 0; i < s->n_values; i++)
-        if (s->values[i].kept && strcmp(s->values[i].name, s->values[v].name) == 0 &&
-            (glow_run_home(s, i) != d || (s->values[i].in && count_uses(s, i) != 1)))
+    for (int i = 0; i < x->n_values; i++)
+        if (x->values[i].kept && strcmp(x->values[i].name, x->values[v].name) == 0 &&
+            (glow_run_home(x, i) != d || (x->values[i].in && count_uses(x, i) != 1)))
             return false;
     return d;
 }
 
 /* Lets kept values stay in memory of the devices that alone use them. */
 static void
-find_homes(service *s)
+find_homes(const variant *of)
 {
-    for (int v = 0; v < s->n_values; v++) {
-        value *x = &s->values[v];
-        device *d = x->kept ? glow_run_home(s, v) : NULL;
+    for (int v = 0; v < of->n_values; v++) {
+        value *x = &of->values[v];
+        device *d = x->kept ? glow_run_home(of, v) : NULL;
 
-        if (!is_home(s, v, d))
+        if (!is_home(of, v, d))
             continue;
         x->home = d;
         x->stays = true;
@@ -259,53 +267,51 @@ list_ports(service *s)
     }
 }
 
+/* Reads the module of a variant, which says whether it has parts, and state. */
+static bool
+load_variant(service *s, variant *x, glow_context *ctx, const glow_service_options *o)
+{
+    glow_module *m = glow_run_read(s->ctx, o->path);
+    glow_func *f = m ? glow_run_function(s->ctx, m, o->path, o->function) : NULL;
+    bool ok;
+
+    x->path = glow_run_name(s->host, o->path);
+    x->spare = glow_heap_new((size_t)s->most * sizeof *x->spare);
+    ok = f && (glow_has_runs(f) ? glow_run_plan(s, x, f, ctx, o)
+                                : load_whole(s, x, ctx, o));
+    ok = ok && find_kept(s, x, m) && glow_run_find_samples(s, x, m, ctx, o) &&
+         glow_run_agrees(s, x, m, ctx);
+    if (ok && o->resident)
+        find_homes(x);
+    if (m)
+        glow_module_free(m);
+    return ok;
+}
+
 /*
- * Reads the module, which says whether it has parts, and state; in a context of its own,
+ * Loads all variants, the first of o->path.  Modules are read in a context of the service,
  * since that of the caller would keep the text.
  */
 static bool
 load(service *s, glow_context *ctx, const glow_service_options *o)
 {
-    glow_module *m;
-    glow_func *f;
+    glow_service_options one = *o;
     bool ok;
 
     s->ctx = glow_run_new_context(ctx);
-    m = s->ctx ? glow_run_read(s->ctx, o->path) : NULL;
-    f = m ? glow_run_function(s->ctx, m, o->path, o->function) : NULL;
-    ok = f && (glow_has_runs(f) ? glow_run_plan(s, f, ctx, o)
-                                : load_whole(s, ctx, o));
-    ok = ok && find_kept(s, m);
+    s->variants = glow_heap_new((size_t)(1 + o->n_sizes) * sizeof *s->variants);
+    ok = s->ctx;
+    for (int i = 0; i <= o->n_sizes && ok; i++) {
+        one.path = i == 0 ? o->path : o->sizes[i - 1];
+        ok = load_variant(s, &s->variants[s->n_variants++], ctx, &one);
+    }
     if (ok) {
-        if (o->resident)
-            find_homes(s);
+        glow_run_order_variants(s);
         list_ports(s);
     }
-    if (m)
-        glow_module_free(m);
     if (s->ctx)
         glow_context_set_sink(s->ctx, NULL, NULL);
     return ok;
-}
-
-static bool
-check_batch(const service *s, glow_context *ctx)
-{
-    for (int v = 0; v < s->n_values && s->batch > 1; v++) {
-        const value *x = &s->values[v];
-
-        if (x->kept)
-            return glow_error(ctx, "E1003",
-                              "service %s: samples of a batch cannot share state, "
-                              "as @%s is", s->name, x->name);
-        if (x->type->shape.rank == 0 || x->type->shape.at[0] != s->batch)
-            return glow_error(ctx, "E1003",
-                              "service %s: batches of %d samples need a first "
-                              "axis of %d, and @%s has %" PRId64,
-                              s->name, s->batch, s->batch, x->name,
-                              x->type->shape.rank ? x->type->shape.at[0] : 1);
-    }
-    return true;
 }
 
 static service *
@@ -316,14 +322,12 @@ make(glow_host *h, glow_context *ctx, const glow_service_options *o)
     s->host = h;
     s->name = glow_run_name(h, o->name);
     s->refs = 1;
-    s->batch = o->batch > 1 ? o->batch : 1;
     s->batch_ns = o->batch_ns;
     s->last_alone = &s->alone;
     pthread_mutex_lock(&h->lock);
     s->most = o->active > 0 ? o->active : 4 * h->n_devices;
     pthread_mutex_unlock(&h->lock);
-    s->spare = glow_heap_new((size_t)s->most * sizeof *s->spare);
-    if (load(s, ctx, o) && check_batch(s, ctx))
+    if (load(s, ctx, o))
         return s;
     free_service(s);
     return NULL;
@@ -412,15 +416,39 @@ glow_service_ports(const glow_service *s, const glow_port **out)
     return s->n_ports;
 }
 
+int
+glow_service_batch(const glow_service *s)
+{
+    return s->batch;
+}
+
+int
+glow_service_sizes(glow_service *s, glow_service_size *out, int room)
+{
+    int n = s->batch > 1 ? s->n_variants : 0;
+
+    pthread_mutex_lock(&s->host->lock);
+    for (int i = 0; i < n && i < room; i++)
+        out[i] = (glow_service_size){
+            .samples = s->variants[i].samples,
+            .batches = s->variants[i].batches,
+            .busy_ns = s->variants[i].busy_ns,
+        };
+    pthread_mutex_unlock(&s->host->lock);
+    return n;
+}
+
 void
 glow_service_count(glow_service *s, glow_service_statistics *out)
 {
     pthread_mutex_lock(&s->host->lock);
     *out = (glow_service_statistics){
         .done_ns = s->latency_ns,
-        .batches = s->batches,
+        .samples = s->inferences,
         .running = s->running,
     };
+    for (int i = 0; i < s->n_variants; i++)
+        out->batches += s->variants[i].batches;
     memcpy(out->ended, s->ended, sizeof out->ended);
     pthread_mutex_unlock(&s->host->lock);
 }

@@ -43,6 +43,7 @@ typedef struct device {
     int64_t lost; /* how often it was */
     int loading;  /* networks, which runs may wait for */
     int64_t loaded; /* when the last loading ended */
+    int64_t ended;  /* when the last try ended */
     struct device *next;
 } device;
 
@@ -52,6 +53,7 @@ typedef struct value {
     const glow_type *type;
     int64_t bytes;
     bool in, out; /* of the service */
+    int of;       /* of a batch: the value of requests with its name; -1: none */
     bool kept;    /* in state objects, and no input or output of requests */
     bool stays;   /* in memory of the one device that makes it and reads it */
     device *home; /* the one device that reads and writes a kept value; NULL: it is copied */
@@ -81,15 +83,29 @@ struct part {
     int *values;    /* of each port */
     int *waits_for; /* parts that make its inputs */
     int n_waits_for;
+    int64_t run_ns; /* the least time of a try that was done; 0: none was */
 };
 
-struct glow_service {
-    glow_host *host;
-    const char *name;
+/* The network of a service for one number of samples. */
+typedef struct variant {
+    const char *path;
+    int samples; /* of a run; 1: there are no batches */
     value *values;
     int n_values;
     part *parts;
     int n_parts;
+    void ***spare; /* sets of blocks for `samples`, of ended requests */
+    int n_spare;
+    int64_t batches, busy_ns; /* runs of its parts */
+} variant;
+
+struct glow_service {
+    glow_host *host;
+    const char *name;
+    variant *variants; /* by samples */
+    int n_variants;
+    value *values; /* of requests: those of the largest variant */
+    int n_values;
     glow_port *ports; /* of the service */
     int n_ports;
     int most;    /* requests that run at once */
@@ -100,22 +116,23 @@ struct glow_service {
     glow_context *ctx; /* of the module, and of `kept` */
     glow_state *kept;  /* first contents of state objects; NULL: there are none */
     bool in_place;     /* a run in host memory reads and writes a kept value */
-    void ***spare; /* sets of blocks for `batch` samples, of ended requests */
-    int n_spare;
     /* Of batches. */
-    int batch; /* samples; 1: none */
+    int batch; /* samples of the largest variant; 1: none */
     int64_t batch_ns;
     glow_request *members; /* with samples that no batch has taken, by key */
     int64_t samples;       /* of the members, that no batch has taken */
     slice *alone, **last_alone; /* of batches that failed, each to run by itself */
     /* Statistics. */
-    int64_t ended[GLOW_RUN_OUTCOMES], latency[LATENCIES], latency_ns, batches;
+    int64_t ended[GLOW_RUN_OUTCOMES], latency[LATENCIES], latency_ns;
+    int64_t inferences; /* samples of requests that were done */
+    int64_t batched;    /* samples that batches took */
     glow_service *next;
 };
 
 struct glow_request {
     glow_host *host;
     service *service;
+    variant *variant; /* that it runs on; of a member: the largest */
     int refs;
     uint64_t number;
     int64_t arrived, deadline, key; /* the least key goes first */
@@ -223,7 +240,7 @@ void glow_run_desert(device *d, todo *t);
 /* request.c */
 
 /* Of one owner; called with the lock held. */
-glow_request *glow_run_request_new(service *s, const glow_request_options *o);
+glow_request *glow_run_request_new(service *s, variant *x, const glow_request_options *o);
 void glow_run_request_drop(glow_request *r);
 /* Unlocked: a copy of an input, which the request gives back in the end. */
 const void *glow_run_copy_input(glow_request *r, const void *data, size_t bytes);
@@ -287,10 +304,25 @@ void glow_run_watch_by(glow_host *h, int64_t at);
 /* plan.c */
 
 /* Makes parts of the Runs of `f`, and loads them; false after a report. */
-bool glow_run_plan(service *s, glow_func *f, glow_context *ctx,
+bool glow_run_plan(service *s, variant *x, glow_func *f, glow_context *ctx,
                    const glow_service_options *o);
 /* The one device whose memory, out of reach of the host, all parts use for `v`, or NULL. */
-device *glow_run_home(const service *s, int v);
+device *glow_run_home(const variant *x, int v);
+
+/* sizes.c: variants of a service. */
+
+/* Sets the samples of `x`, of module `m`, by the options; false after a report. */
+bool glow_run_find_samples(const service *s, variant *x, const glow_module *m,
+                           glow_context *ctx, const glow_service_options *o);
+/* True if `x` agrees with the variants before it, but for its samples; else a report. */
+bool glow_run_agrees(const service *s, const variant *x, const glow_module *m,
+                     glow_context *ctx);
+/* Orders the variants, and relates their values to those of requests. */
+void glow_run_order_variants(service *s);
+/* The least variant that holds `n` samples, or NULL. */
+variant *glow_run_holds(const service *s, int64_t n);
+/* The variant for a batch of the first of `n` samples, by the times of runs so far. */
+variant *glow_run_choose(const service *s, int64_t n);
 
 /* service.c */
 

@@ -61,6 +61,13 @@ typedef struct glow_service_options {
     int batch;
     int64_t batch_ns;
     /*
+     * Files of the same network for other numbers of samples, each that of its first axes;
+     * `batch` is the greatest then, whatever it says.  A batch goes to the least that holds
+     * it, or to smaller ones one after the other, if they took less time so far.
+     */
+    const char *const *sizes;
+    int n_sizes;
+    /*
      * State stays in the memory of a device that alone uses it, if the host cannot reach
      * that; it is copied when it is loaded, saved or cloned, and not for each request.
      * If the device is lost, or a run that writes it is not done, the object is broken.
@@ -159,10 +166,23 @@ GLOW_API const void *glow_request_output(const glow_request *r,
 GLOW_API void glow_request_cancel(glow_request *r);
 GLOW_API void glow_request_release(glow_request *r);
 
+/* Samples of the largest batch; 1: the service runs no batches. */
+GLOW_API int glow_service_batch(const glow_service *s);
+
+/* One size of batches. */
+typedef struct glow_service_size {
+    int samples;
+    int64_t batches;
+    int64_t busy_ns; /* of devices, in parts that were done */
+} glow_service_size;
+/* Gives the first `room` sizes, from the least on; their number, 0: there are no batches. */
+GLOW_API int glow_service_sizes(glow_service *s, glow_service_size *out, int room);
+
 /* Counts of a service's requests. */
 typedef struct glow_service_statistics {
     int64_t ended[GLOW_RUN_OUTCOMES];
     int64_t done_ns; /* from the call to the end, of all that were done */
+    int64_t samples; /* of requests that were done; without batches each counts as one */
     int64_t batches;
     int running;
 } glow_service_statistics;

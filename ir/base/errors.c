@@ -2013,6 +2013,18 @@ static const glow_diag_info table[] = {
      "\n"
      "-limit-ms ends devices that hang, and -timeout-ms bounds requests.\n"},
 
+    {"E1025", "the sizes of a service are of different networks",
+     "A service may have a network for each of several numbers of samples.  All have\n"
+     "the same inputs and outputs, of the same types but for the first axis.\n"
+     "\n"
+     "    glow-serve net=net-1.gir,net-16.gir\n"
+     "\n"
+     "Import one model for each number of samples, under the same options.\n"},
+    {"E1026", "two sizes of a service are one",
+     "Of two networks for the same number of samples no batch would go to the second.\n"
+     "\n"
+     "    glow-serve net=net-1.gir,copy-of-net-1.gir\n"},
+
     /* E11xx: jobs. */
 
     {"E1101", "the database of jobs cannot be reached",

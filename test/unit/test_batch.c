@@ -1,6 +1,6 @@
 /*
  * Batches: requests that are split, and put together; their failures, deadlines, and ends
- * between two batches.
+ * between two batches; batches of several sizes.
  */
 
 #include "unit.h"
@@ -17,7 +17,7 @@
 #include "glow/host.h"
 #include "glow/plugin.h"
 
-enum { BATCH = 8, MOST = 64, TABLE = 100 };
+enum { BATCH = 8, MOST = 64, TABLE = 100, SIZES = 3 };
 #define MS 1000000
 #define NEVER INT64_MAX
 
@@ -26,8 +26,11 @@ static const char *const as_device[] = {"/proc/self/exe", "serve", NULL};
 
 static const char *executor = "threads"; /* of hosts */
 
+/* Samples of the networks of a service; the first are those of one that has no sizes. */
+static const int samples_of[SIZES] = {BATCH, 1, 3};
+
 typedef struct bench {
-    char path[64];
+    char path[SIZES][64];
     glow_context *ctx;
     glow_host *host;
     glow_service *service;
@@ -117,8 +120,10 @@ begin(bench *b, const glow_host_options *o)
     glow_host_options own = {0};
 
     *b = (bench){0};
-    snprintf(b->path, sizeof b->path, "/tmp/glow-batch-%d.gir", (int)getpid());
-    write_network(b->path, BATCH);
+    for (int i = 0; i < SIZES; i++) {
+        snprintf(b->path[i], sizeof b->path[i], "/tmp/glow-batch-%d-%d.gir", (int)getpid(), i);
+        write_network(b->path[i], samples_of[i]);
+    }
     b->ctx = glow_context_new();
     glow_context_set_sink(b->ctx, print_report, NULL);
     if (o)
@@ -158,10 +163,21 @@ static void
 add_service(bench *b, glow_service_options o)
 {
     o.name = "net";
-    o.path = b->path;
+    o.path = b->path[0];
     o.batch = BATCH;
     assert_true(glow_host_add(b->host, b->ctx, &o));
     b->service = glow_host_find(b->host, "net");
+}
+
+/* The same for batches of 1, 3 and 8 samples. */
+static void
+add_service_of_sizes(bench *b, glow_service_options o)
+{
+    const char *const sizes[] = {b->path[1], b->path[2]};
+
+    o.sizes = sizes;
+    o.n_sizes = 2;
+    add_service(b, o);
 }
 
 static void
@@ -172,7 +188,8 @@ end(bench *b)
     if (b->host)
         glow_host_free(b->host);
     glow_context_free(b->ctx);
-    unlink(b->path);
+    for (int i = 0; i < SIZES; i++)
+        unlink(b->path[i]);
 }
 
 /* The indices of sample `i` of request `seed`. */
@@ -206,12 +223,12 @@ compute_directly(void)
 {
     bench b = {.ctx = glow_context_new()};
 
-    snprintf(b.path, sizeof b.path, "/tmp/glow-direct-%d.gir", (int)getpid());
-    write_network(b.path, 1);
+    snprintf(b.path[0], sizeof b.path[0], "/tmp/glow-direct-%d.gir", (int)getpid());
+    write_network(b.path[0], 1);
     b.host = glow_host_new(NULL);
     add_device(&b, &glow_run_device_local, (glow_run_device_options){.name = "d"});
     assert_true(glow_host_add(b.host, b.ctx,
-                              &(glow_service_options){.name = "net", .path = b.path}));
+                              &(glow_service_options){.name = "net", .path = b.path[0]}));
     b.service = glow_host_find(b.host, "net");
     for (int i = 0; i < TABLE; i++) {
         const int64_t at[2] = {i, 0};
@@ -663,7 +680,7 @@ call(void *user)
 }
 
 static void
-test_drawn_requests(void **state)
+draw_requests(void (*add)(bench *b, glow_service_options o))
 {
     const struct {
         const glow_run_device_api *api;
@@ -674,7 +691,6 @@ test_drawn_requests(void **state)
                 {&glow_run_device_remote, 2}};
     static const char *const names[] = {"d", "e", "f"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         caller c[3];
         pthread_t threads[3];
@@ -686,7 +702,7 @@ test_drawn_requests(void **state)
         begin(&b, NULL);
         for (int d = 0; d < rows[i].devices; d++)
             add_device(&b, rows[i].api, (glow_run_device_options){.name = names[d]});
-        add_service(&b, (glow_service_options){.batch_ns = MS / 2});
+        add(&b, (glow_service_options){.batch_ns = MS / 2});
         for (int k = 0; k < 3; k++) {
             c[k] = (caller){.b = &b, .seed = (unsigned)(10 * i) + (unsigned)k};
             assert_int_equal(pthread_create(&threads[k], NULL, call, &c[k]), 0);
@@ -704,6 +720,188 @@ test_drawn_requests(void **state)
         assert_true(done > 100);
         end(&b);
     }
+}
+
+static void
+test_drawn_requests(void **state)
+{
+    (void)state;
+    draw_requests(add_service);
+}
+
+static void
+test_drawn_requests_of_sizes(void **state)
+{
+    (void)state;
+    draw_requests(add_service_of_sizes);
+}
+
+/* Sizes. */
+
+/* Batches so far, by size: 1, 3 and 8 samples. */
+static void
+expect_batches(const bench *b, int one, int three, int eight)
+{
+    const int want[SIZES] = {one, three, eight}, of[SIZES] = {1, 3, BATCH};
+    glow_service_size x[SIZES];
+
+    assert_int_equal(glow_service_batch(b->service), BATCH);
+    assert_int_equal(glow_service_sizes(b->service, x, SIZES), SIZES);
+    for (int i = 0; i < SIZES; i++) {
+        assert_int_equal(x[i].samples, of[i]);
+        assert_int_equal(x[i].batches, want[i]);
+    }
+}
+
+/* A batch goes to the least size that holds it, unless smaller ones took less time. */
+static void
+test_batches_have_sizes(void **state)
+{
+    glow_service_size sizes[SIZES];
+    glow_buf text = {0};
+    bench b;
+
+    (void)state;
+    begin(&b, NULL);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .run_ns = 30 * MS});
+    add_service_of_sizes(&b, (glow_service_options){.active = 1, .batch_ns = MS});
+    expect(ask(&b, 1, 1, -1, NULL), 1, 1);
+    expect_batches(&b, 1, 0, 0);
+    expect(ask(&b, 2, 2, -1, NULL), 2, 2);
+    expect_batches(&b, 1, 1, 0);
+    expect(ask(&b, 3, 4, -1, NULL), 3, 4);
+    expect_batches(&b, 1, 1, 1);
+    expect(ask(&b, 4, 8, -1, NULL), 4, 8);
+    expect_batches(&b, 1, 1, 2);
+    /* All sizes take the same time: one run is less than two. */
+    expect(ask(&b, 5, 4, -1, NULL), 5, 4);
+    expect_batches(&b, 1, 1, 3);
+    expect(ask(&b, 6, 19, -1, NULL), 6, 19);
+    expect_batches(&b, 1, 2, 5);
+    glow_service_sizes(b.service, sizes, SIZES);
+    for (int i = 0; i < SIZES; i++)
+        assert_true(sizes[i].busy_ns >= 30 * MS * sizes[i].batches);
+    glow_host_metrics(b.host, &text);
+    assert_non_null(strstr(text.text, "glow_batches_total{service=\"net\",samples=\"3\"} 2\n"));
+    assert_non_null(strstr(text.text, "glow_batched_samples_total{service=\"net\"} 38\n"));
+    glow_buf_free(&text);
+    end(&b);
+}
+
+/* A backend that takes 20 ms for each sample, of padding too. */
+static glow_backend slow_backend;
+static bool (*run_slow)(glow_executable *x, const glow_binding *bindings, int count);
+
+static bool
+run_by_samples(glow_executable *x, const glow_binding *bindings, int count)
+{
+    int64_t n = bindings[0].tensor->type->shape.at[0];
+
+    nanosleep(&(struct timespec){.tv_nsec = (long)n * 20 * MS}, NULL);
+    return run_slow(x, bindings, count);
+}
+
+static void
+test_sizes_are_chosen_by_time(void **state)
+{
+    bench b;
+
+    (void)state;
+    begin(&b, NULL);
+    slow_backend = *glow_find_backend(b.ctx, "interp");
+    run_slow = slow_backend.run;
+    slow_backend.run = run_by_samples;
+    add_device(&b, &glow_run_device_local,
+               (glow_run_device_options){.name = "d", .backend = &slow_backend});
+    add_service_of_sizes(&b, (glow_service_options){.active = 1, .batch_ns = MS});
+    expect(ask(&b, 1, 8, -1, NULL), 1, 8);
+    expect(ask(&b, 2, 3, -1, NULL), 2, 3);
+    expect(ask(&b, 3, 1, -1, NULL), 3, 1);
+    expect_batches(&b, 1, 1, 1);
+    expect(ask(&b, 4, 4, -1, NULL), 4, 4); /* 80 ms instead of 160 */
+    expect_batches(&b, 2, 2, 1);
+    end(&b);
+}
+
+/* Slices of a batch that failed are tried alone in the size that holds them. */
+static void
+test_a_batch_of_sizes_fails(void **state)
+{
+    glow_request *r[3];
+    bench b;
+
+    (void)state;
+    begin(&b, NULL);
+    add_device(&b, &glow_run_device_local, (glow_run_device_options){.name = "d"});
+    add_service_of_sizes(&b, (glow_service_options){.batch_ns = 500 * (int64_t)MS});
+    r[0] = ask(&b, 0, 1, -1, NULL);
+    r[1] = ask(&b, 1, 3, 2, NULL);
+    r[2] = ask(&b, 2, 4, -1, NULL);
+    expect(r[0], 0, 1);
+    expect_outcome(r[1], GLOW_RUN_FAILED);
+    expect(r[2], 2, 4);
+    expect_batches(&b, 1, 1, 2);
+    end(&b);
+}
+
+/* Sizes in parts: values between them have no first axis that counts samples. */
+static void
+test_parts_have_sizes(void **state)
+{
+    bench b;
+
+    (void)state;
+    begin(&b, NULL);
+    for (int i = 0; i < SIZES; i++) {
+        FILE *f = fopen(b.path[i], "w");
+
+        assert_non_null(f);
+        fprintf(f,
+                "gir 1\n"
+                "placeholder @at : index64<%d x 2>\n"
+                "placeholder @y : index64<%d x 2>\n"
+                "placeholder @a : index64<%d x 2>\n"
+                "placeholder @b : index64<2 x %d>\n"
+                "placeholder @c : index64<2 x %d>\n"
+                "placeholder @d : index64<%d x 2>\n"
+                "function @p attributes {Inputs: [@a], Outputs: [@b]} {\n"
+                "  %%t = Transpose(@a) {Shuffle: [1, 0]} : index64<2 x %d>\n"
+                "  %%s = Save(%%t, @b)\n"
+                "}\n"
+                "function @q attributes {Inputs: [@c], Outputs: [@d]} {\n"
+                "  %%t = Transpose(@c) {Shuffle: [1, 0]} : index64<%d x 2>\n"
+                "  %%s = Save(%%t, @d)\n"
+                "}\n"
+                "function @main {\n"
+                "  %%p = Run([@at]) {Body: @p, Device: \"d\"} : index64<2 x %d>\n"
+                "  %%q = Run([%%p]) {Body: @q, Device: \"e\"} : index64<%d x 2>\n"
+                "  %%s = Save(%%q, @y)\n"
+                "}\n",
+                samples_of[i], samples_of[i], samples_of[i], samples_of[i], samples_of[i],
+                samples_of[i], samples_of[i], samples_of[i], samples_of[i], samples_of[i]);
+        fclose(f);
+    }
+    add_device(&b, &glow_run_device_local, (glow_run_device_options){.name = "d"});
+    add_device(&b, &glow_run_device_sim, (glow_run_device_options){.name = "e"});
+    add_service_of_sizes(&b, (glow_service_options){.batch_ns = MS});
+    for (int n = 1; n < 30; n++) {
+        glow_request *r = ask(&b, n, n, -1, NULL);
+        const int64_t *y;
+        size_t bytes;
+
+        assert_int_equal(outcome_of(r), GLOW_RUN_DONE);
+        y = glow_request_output(r, "y", &bytes);
+        assert_int_equal(bytes, (size_t)n * 16);
+        for (int i = 0; i < n; i++) {
+            int64_t at[2];
+
+            set_sample(at, n, i);
+            assert_memory_equal(&y[2 * i], at, sizeof at);
+        }
+        glow_request_release(r);
+    }
+    end(&b);
 }
 
 static int
@@ -727,7 +925,12 @@ use_executor(void **state)
     ON(name, test_a_service_is_removed_between),            \
     ON(name, test_priority_goes_between),                   \
     ON(name, test_the_queue_counts_requests),               \
-    ON(name, test_drawn_requests)
+    ON(name, test_drawn_requests),                          \
+    ON(name, test_batches_have_sizes),                      \
+    ON(name, test_sizes_are_chosen_by_time),                \
+    ON(name, test_a_batch_of_sizes_fails),                  \
+    ON(name, test_parts_have_sizes),                        \
+    ON(name, test_drawn_requests_of_sizes)
 
 /* The device of `as_device`. */
 static int

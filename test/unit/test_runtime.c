@@ -511,7 +511,7 @@ test_batches(void **state)
         expect(r[i], (float)i, 1 + i % 2);
     glow_host_metrics(b.host, &text);
     /* 18 samples in eights: 2 1 2 1 2, and so on. */
-    assert_non_null(strstr(text.text, "glow_batches_total{service=\"net\"} 3\n"));
+    assert_non_null(strstr(text.text, "glow_batches_total{service=\"net\",samples=\"8\"} 3\n"));
     assert_non_null(strstr(
         text.text,
         "glow_requests_total{service=\"net\",outcome=\"done\"} 12\n"));

@@ -82,7 +82,7 @@ find_port(const inference *x, const char *name, bool in)
 static bool
 is_batched(const inference *x)
 {
-    return x->server->values.batch > 1;
+    return glow_service_batch(x->service) > 1;
 }
 
 /* True if `shape` is that of the port, but for the first extent of batches. */
@@ -180,7 +180,7 @@ take_data(inference *x, const json_t *j, int port, size_t bytes,
 static int64_t
 most_samples(const inference *x)
 {
-    int64_t in = 1, out = 1, batch = x->server->values.batch, batches;
+    int64_t in = 1, out = 1, batch = glow_service_batch(x->service), batches;
 
     for (int i = 0; i < x->n_ports; i++) {
         in += x->ports[i].read ? x->ports[i].bytes : 0;

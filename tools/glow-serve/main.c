@@ -13,7 +13,7 @@
 
 static const tool_option options[] = {
     {"models", TOOL_TEXT, AT(models), "DIR", NULL, "models",
-     "serve DIR/NAME/VERSION/model.gir of all names and versions"},
+     "serve DIR/NAME/VERSION/model[-*].gir of all names and versions"},
     TOOL_DEVICE_OPTIONS(AT(devices), "models"),
 
     {"queue", TOOL_INT, AT(queue), "N", NULL, "requests",
@@ -21,7 +21,7 @@ static const tool_option options[] = {
     {"active", TOOL_INT, AT(active), "N", NULL, "requests",
      "requests of a model that run at once (4 for each device)"},
     {"batch", TOOL_INT, AT(batch), "N", NULL, "requests",
-     "samples to put together, which the first axes count (1)"},
+     "samples to put together, by the first axes; several files have theirs (1)"},
     {"batch-us", TOOL_INT, AT(batch_us), "US", NULL, "requests",
      "how long a request waits for others (2000)"},
     {"timeout-ms", TOOL_INT, AT(timeout_ms), "MS", NULL, "requests",
@@ -53,7 +53,7 @@ static const tool_option options[] = {
 
 static const tool_spec spec = {
     .name = "glow-serve",
-    .usage = "[OPTION]... [NAME=FILE.gir]... ",
+    .usage = "[OPTION]... [NAME=FILE.gir[,FILE.gir]...]... ",
     .about = "Serves networks by the Open Inference Protocol, version 2, until "
              "SIGTERM.",
     .options = options,

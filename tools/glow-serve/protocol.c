@@ -146,14 +146,28 @@ list_ports(const glow_port *ports, int n, bool in, bool batch)
     return list;
 }
 
+enum { MOST_SIZES = 64 }; /* that metadata and statistics show */
+
+static json_t *
+list_sizes(glow_service *service)
+{
+    glow_service_size sizes[MOST_SIZES];
+    int n = glow_service_sizes(service, sizes, MOST_SIZES);
+    json_t *list = json_array();
+
+    for (int i = 0; i < n && i < MOST_SIZES; i++)
+        json_array_append_new(list, json_integer(sizes[i].samples));
+    return list;
+}
+
 static answer
 metadata(server *s, const model *m)
 {
-    bool batch = s->values.batch > 1;
     json_t *versions = json_array();
     glow_service *service = glow_host_find(s->host, m->service);
     const glow_port *ports;
     json_t *j, *parameters = NULL;
+    bool batch;
     int n;
 
     if (!service) {
@@ -161,8 +175,11 @@ metadata(server *s, const model *m)
         return serve_error(404, "model %s is not loaded", m->name);
     }
     n = glow_service_ports(service, &ports);
+    batch = glow_service_batch(service) > 1;
     if (glow_service_keeps(service))
         parameters = json_pack("{s:b}", "sequence", 1);
+    else if (batch)
+        parameters = json_pack("{s:o}", "batch_sizes", list_sizes(service));
     pthread_mutex_lock(&s->lock);
     for (const model *o = s->models; o; o = o->next)
         if (strcmp(o->name, m->name) == 0 && o->ready)
@@ -178,24 +195,41 @@ metadata(server *s, const model *m)
     return serve_json(200, j);
 }
 
+/* Batches by their size, in the words of Triton. */
+static void
+list_batches(glow_service *service, json_t *list)
+{
+    glow_service_size sizes[MOST_SIZES];
+    int n = glow_service_sizes(service, sizes, MOST_SIZES);
+
+    for (int i = 0; i < n && i < MOST_SIZES; i++)
+        json_array_append_new(
+            list, json_pack("{s:i, s:{s:I, s:I}}", "batch_size", sizes[i].samples,
+                            "compute_infer", "count", (json_int_t)sizes[i].batches, "ns",
+                            (json_int_t)sizes[i].busy_ns));
+}
+
 static json_t *
 statistics(server *s, const model *m)
 {
     glow_service *service = glow_host_find(s->host, m->service);
     glow_service_statistics x = {0};
     json_int_t failed = 0;
+    json_t *batches = json_array();
+    int batch = 1;
 
     if (service) {
         glow_service_count(service, &x);
+        batch = glow_service_batch(service);
+        list_batches(service, batches);
         glow_service_release(service);
     }
     for (int o = 0; o < GLOW_RUN_OUTCOMES; o++)
         failed += o != GLOW_RUN_DONE ? x.ended[o] : 0;
     return json_pack(
-        "{s:s, s:s, s:I, s:I, s:{s:{s:I, s:I}, s:{s:I}}}", "name", m->name,
-        "version", m->version, "inference_count",
-        (json_int_t)x.ended[GLOW_RUN_DONE], "execution_count",
-        (json_int_t)(s->values.batch > 1 ? x.batches : x.ended[GLOW_RUN_DONE]),
+        "{s:s, s:s, s:I, s:I, s:o, s:{s:{s:I, s:I}, s:{s:I}}}", "name", m->name,
+        "version", m->version, "inference_count", (json_int_t)x.samples, "execution_count",
+        (json_int_t)(batch > 1 ? x.batches : x.ended[GLOW_RUN_DONE]), "batch_stats", batches,
         "inference_stats", "success", "count",
         (json_int_t)x.ended[GLOW_RUN_DONE], "ns", (json_int_t)x.done_ns, "fail",
         "count", failed);

@@ -1,12 +1,12 @@
 /*
  * Models: those of the command line, and of a folder in the form that Triton has:
- * DIR/NAME/VERSION/model.gir, a version being a number.
+ * DIR/NAME/VERSION/model.gir, a version being a number.  Files model-*.gir beside it are the
+ * same model for other numbers of samples.
  */
 
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "tools/glow-serve/serve.h"
 
@@ -51,7 +51,7 @@ find(const server *s, const char *name, const char *version)
 
 /* The model, put where it belongs in the list; with `loading`. */
 static model *
-add(server *s, const char *name, const char *version, const char *path)
+add(server *s, const char *name, const char *version)
 {
     glow_arena *a = s->tool.arena;
     model *m = GLOW_NEW(a, model), **at = &s->models;
@@ -59,7 +59,6 @@ add(server *s, const char *name, const char *version, const char *path)
     *m = (model){
         .name = glow_arena_strdup(a, name),
         .version = glow_arena_strdup(a, version),
-        .path = glow_arena_strdup(a, path),
         .service = glow_arena_printf(a, "%s/%s", name, version),
     };
     while (*at && (strcmp((*at)->name, name) < 0 ||
@@ -84,27 +83,70 @@ is_served(const server *s, const glow_port *p)
                       p->name, glow_kind_get(p->type->elem)->name);
 }
 
+/* True if `name` is that of a file of a version. */
+static bool
+is_model_file(const char *name)
+{
+    size_t n = strlen(name);
+
+    return strcmp(name, "model.gir") == 0 ||
+           (n > 10 && strncmp(name, "model-", 6) == 0 && strcmp(name + n - 4, ".gir") == 0);
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The files of a version in `folder`, by name. */
+static tool_list
+list_files(server *s, const char *folder)
+{
+    tool_list files = {0};
+    DIR *d = opendir(folder);
+    struct dirent *e;
+
+    while (d && (e = readdir(d)) != NULL)
+        if (is_model_file(e->d_name))
+            tool_list_add(&s->tool, &files,
+                          glow_arena_printf(s->tool.arena, "%s/%s", folder, e->d_name));
+    if (d)
+        closedir(d);
+    if (files.count > 1)
+        glow_sort(files.items, files.count, sizeof *files.items, by_name);
+    return files;
+}
+
 /* Compiles the model and makes it a service; with `loading`. */
 static bool
 start(server *s, model *m)
 {
     const serve_values *v = &s->values;
-    const glow_service_options o = {
+    glow_service_options o = {
         .name = m->service,
-        .path = m->path,
         .active = (int)v->active,
         .batch = (int)v->batch,
         .batch_ns = v->batch_us * 1000,
     };
     glow_service *service;
     const glow_port *ports;
+    bool ok;
     int n;
-    bool ok = glow_host_add(s->host, s->tool.ctx, &o);
 
-    if (!ok)
+    if (m->folder)
+        m->files = list_files(s, m->folder);
+    if (m->files.count == 0)
+        return glow_error(s->tool.ctx, "E0601", "cannot read a file model.gir or model-*.gir "
+                          "of the folder %s", m->folder);
+    o.path = m->files.items[0];
+    o.sizes = m->files.items + 1;
+    o.n_sizes = (int)m->files.count - 1;
+    if (!glow_host_add(s->host, s->tool.ctx, &o))
         return false;
     service = glow_host_find(s->host, m->service);
     n = glow_service_ports(service, &ports);
+    ok = true;
     for (int i = 0; i < n && ok; i++)
         ok = is_served(s, &ports[i]);
     glow_service_release(service);
@@ -115,14 +157,30 @@ start(server *s, model *m)
     return ok;
 }
 
+/* Adds the files of a list with commas. */
+static void
+split(server *s, const char *text, tool_list *files)
+{
+    for (;;) {
+        size_t n = strcspn(text, ",");
+
+        if (n > 0)
+            tool_list_add(&s->tool, files, glow_arena_strndup(s->tool.arena, text, n));
+        if (!text[n])
+            return;
+        text += n + 1;
+    }
+}
+
 int
 serve_add_argument(server *s, const char *text)
 {
     const char *equals = strchr(text, '=');
     const char *name;
+    model *m;
 
     if (!equals || !equals[1])
-        return tool_usage(&s->tool, "write NAME=FILE.gir",
+        return tool_usage(&s->tool, "write NAME=FILE.gir, or several files with ',' between",
                           "'%s' names no model", text);
     name = glow_arena_strndup(s->tool.arena, text, (size_t)(equals - text));
     if (!is_name(name))
@@ -131,7 +189,11 @@ serve_add_argument(server *s, const char *text)
                           "'%s' cannot be the name of a model", name);
     if (serve_find(s, name, NULL))
         return tool_usage(&s->tool, NULL, "there are two models %s", name);
-    return start(s, add(s, name, "1", equals + 1)) ? TOOL_GO_ON : TOOL_FAILED;
+    m = add(s, name, "1");
+    split(s, equals + 1, &m->files);
+    if (m->files.count == 0)
+        return tool_usage(&s->tool, NULL, "'%s' names no file", text);
+    return start(s, m) ? TOOL_GO_ON : TOOL_FAILED;
 }
 
 /* Adds versions of a model of the folder that are not known yet. */
@@ -145,17 +207,13 @@ scan_model(server *s, const char *name)
     bool any = false;
 
     while (d && (e = readdir(d)) != NULL) {
-        struct stat info;
-        const char *path;
+        const char *version = glow_arena_printf(a, "%s/%s", folder, e->d_name);
 
-        if (!is_version(e->d_name))
-            continue;
-        path = glow_arena_printf(a, "%s/%s/model.gir", folder, e->d_name);
-        if (stat(path, &info) != 0)
+        if (!is_version(e->d_name) || list_files(s, version).count == 0)
             continue;
         any = true;
         if (!find(s, name, e->d_name))
-            add(s, name, e->d_name, path);
+            add(s, name, e->d_name)->folder = version;
     }
     if (d)
         closedir(d);

@@ -20,7 +20,9 @@ typedef struct serve_values {
 
 /* A version of a model, which is a service of the host. */
 typedef struct model {
-    const char *name, *version, *path;
+    const char *name, *version;
+    const char *folder; /* of its files; NULL: they are of the command line */
+    tool_list files;    /* one for each size of batches */
     const char *service; /* "name/version" */
     atomic_bool ready;
     struct model *next;
@@ -65,7 +67,7 @@ typedef struct answer {
 
 /* repository.c: the models. */
 
-/* Adds NAME=FILE of the command line. */
+/* Adds NAME=FILE[,FILE]... of the command line. */
 int serve_add_argument(server *s, const char *text);
 /* Adds all models of the folder -models. */
 int serve_add_folder(server *s);
