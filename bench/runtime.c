@@ -6,9 +6,10 @@
  *
  * The network is a chain of PARTS parts that alternate between two devices, whose backend
  * does nothing, or is busy for a millisecond.  Each figure is the least of ROUNDS rounds
- * (200): microseconds for each part with one request at a time, and with four; time of the
- * processors for each part with one at a time, those of the processes included; percent that
- * a part of a millisecond takes longer than that.
+ * (200): microseconds for each part with one request at a time, also by glow_service_call,
+ * and with four at once; time of the processors for each part with one at a time, those of
+ * the processes included; percent that a request of one part of a millisecond takes longer
+ * than that, also by glow_service_call.
  */
 
 #define _POSIX_C_SOURCE 200809L
@@ -186,7 +187,7 @@ finish(glow_request *r)
     glow_request_release(r);
 }
 
-/* Runs `count` requests, `most` at once. */
+/* Runs `count` requests, `most` at once; 0: one after the other by glow_service_call. */
 static void
 send(const setup *s, int count, int most)
 {
@@ -194,7 +195,9 @@ send(const setup *s, int count, int most)
     const glow_input in = {.name = "x", .data = x, .bytes = sizeof x};
     glow_request *window[8] = {0};
 
-    for (int i = 0; i < count + most; i++) {
+    for (int i = 0; most == 0 && i < count; i++)
+        finish(glow_service_call(s->service, &in, 1, NULL));
+    for (int i = 0; most > 0 && i < count + most; i++) {
         if (window[i % most])
             finish(window[i % most]);
         window[i % most] = i < count ? glow_service_run(s->service, &in, 1, NULL) : NULL;
@@ -222,30 +225,41 @@ time_rounds(const setup *s, int rounds, int count, int most, double *cpu)
     return best;
 }
 
+/* Figures of empty parts, or of parts of a millisecond. */
+static bool
+measure(const row *r, const char *program, const char *path, int parts, int count,
+        int rounds, const int *most, int n, double *ns, double *cpu)
+{
+    setup s;
+
+    write_chain(path, parts);
+    if (!open_host(&s, r, program, path))
+        return false;
+    for (int i = 0; i < n; i++)
+        ns[i] = time_rounds(&s, rounds, count, most[i], &cpu[i]) / count / parts;
+    close_host(&s);
+    return true;
+}
+
 static void
 print_row(const row *r, const char *program, int rounds)
 {
+    const int most[] = {1, 0, 4};
     char path[64];
-    double one, many, ms, cpu, ignored, parts = PARTS * REQUESTS;
-    setup s;
+    double ns[3], cpu[3], ms[2], ignored[2];
+    bool ok;
 
     snprintf(path, sizeof path, "/tmp/glow-bench-%d.gir", (int)getpid());
-    write_chain(path, PARTS);
     busy = false;
-    if (!open_host(&s, r, program, path))
-        return;
-    one = time_rounds(&s, rounds, REQUESTS, 1, &cpu);
-    many = time_rounds(&s, rounds, REQUESTS, 4, &ignored);
-    close_host(&s);
-    write_chain(path, 1);
+    ok = measure(r, program, path, PARTS, REQUESTS, rounds, most, 3, ns, cpu);
     busy = true;
-    if (!open_host(&s, r, program, path))
-        return;
-    ms = time_rounds(&s, rounds, 1, 1, &ignored);
-    close_host(&s);
+    ok = ok && measure(r, program, path, 1, 1, rounds, most, 2, ms, ignored);
     unlink(path);
-    printf("%-16s %10.2f %12.2f %12.2f %11.2f\n", r->name, one / parts / 1e3,
-           cpu / parts / 1e3, many / parts / 1e3, 100 * (ms - PART_NS) / PART_NS);
+    if (!ok)
+        return;
+    printf("%-16s %10.2f %8.2f %11.2f %13.2f %10.2f %8.2f\n", r->name, ns[0] / 1e3,
+           ns[1] / 1e3, cpu[0] / PARTS / REQUESTS / 1e3, ns[2] / 1e3,
+           100 * (ms[0] - PART_NS) / PART_NS, 100 * (ms[1] - PART_NS) / PART_NS);
     fflush(stdout);
 }
 
@@ -264,8 +278,8 @@ main(int argc, char **argv)
         glow_context_free(ctx);
         return 0;
     }
-    printf("%-16s %10s %12s %12s %11s\n", "", "us a part", "processors", "four at once",
-           "% of 1 ms");
+    printf("%-16s %10s %8s %11s %13s %10s %8s\n", "", "us a part", "called",
+           "processors", "four at once", "% of 1 ms", "called");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         print_row(&rows[i], argv[0], rounds > 0 ? rounds : 200);
     return 0;

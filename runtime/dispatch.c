@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/executor.h"
 #include "runtime/heap.h"
 #include "runtime/state.h"
 
@@ -586,6 +587,9 @@ void
 glow_run_start(execution *x)
 {
     device *d = x->on->device;
+    const run_executor_kind *kind = d->host->options.executor->kind;
+    /* Else a command may end before its listener below is there. */
+    bool keeps = kind->keep && kind->keep(d->host->options.executor);
     uint64_t last = 1;
 
     if (d->host_memory)
@@ -596,4 +600,6 @@ glow_run_start(execution *x)
         fail_to_start(x);
     /* Last, since `x` is gone once it was called. */
     glow_fence_then((glow_fence){x->timeline, last}, execution_done, x);
+    if (keeps)
+        kind->run_kept(NULL, NULL);
 }

@@ -47,7 +47,7 @@ work(void *user)
             x->last = &x->first;
         x->running = t->lane;
         pthread_mutex_unlock(&x->lock);
-        glow_run_queue_step(t->lane->queue, 0);
+        glow_run_queue_step(t->lane->queue, 0, NULL);
         free(t);
         pthread_mutex_lock(&x->lock);
         x->running = NULL;

@@ -187,7 +187,7 @@ run_slot(void *buffers[], void *user)
     bool again;
 
     (void)buffers;
-    glow_run_queue_step(l->queue, s->number);
+    glow_run_queue_step(l->queue, s->number, NULL);
     pthread_mutex_lock(&l->lock);
     again = l->waiting > 0;
     if (again)

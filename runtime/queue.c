@@ -180,7 +180,7 @@ run_command(const command *k, int slot, glow_report_text *r)
 }
 
 void
-glow_run_queue_step(run_queue *q, int slot)
+glow_run_queue_step(run_queue *q, int slot, bool *ends)
 {
     glow_report_text r = {0};
     command *k;
@@ -196,7 +196,11 @@ glow_run_queue_step(run_queue *q, int slot)
         r = (glow_report_text){GLOW_RUN_LATE, "the deadline passed before it started"};
     else
         run_command(k, slot, &r);
+    if (ends)
+        *ends = true;
     settle(k, &r);
+    if (ends)
+        *ends = false;
     free(k);
 }
 

@@ -38,7 +38,10 @@ void glow_run_queue_put(run_queue *q, const glow_command *c, run_work_fn fn,
  */
 void glow_run_queue_cancel(run_queue *q, glow_timeline *t, glow_outcome outcome,
                            const char *text);
-/* Runs the first command that is ready, if there is one; for executors. */
-void glow_run_queue_step(run_queue *q, int slot);
+/*
+ * Runs the first command that is ready, if there is one; for executors.  *ends is true while
+ * the command has done its work and its fences are told; `ends` may be NULL.
+ */
+void glow_run_queue_step(run_queue *q, int slot, bool *ends);
 
 #endif

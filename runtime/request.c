@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/executor.h"
 #include "runtime/heap.h"
 #include "runtime/state.h"
 
@@ -193,6 +194,9 @@ glow_run_unlock(glow_host *h, todo *t)
         x->next = NULL;
         glow_run_start(x);
     }
+    /* Copies and callbacks take time, for which no command is to wait. */
+    if ((t->batch || t->end) && h->options.executor->kind->share)
+        h->options.executor->kind->share();
     for (glow_request *r = t->batch, *next; r; r = next) {
         next = r->next;
         r->next = NULL;

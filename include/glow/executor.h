@@ -3,8 +3,8 @@
  *
  *     serial   one thread for all devices, which runs one command at a time in the
  *              order in which they could begin: for debugging
- *     threads  threads of each device, one for each of its queues, and one for copies:
- *              the default
+ *     threads  a pool of threads, one for each queue of each device, and one for its
+ *              copies; a thread goes on with what its command made ready: the default
  *     starpu   tasks of StarPU 1.3, whose workers all devices share; as many as there are
  *              processors, or $STARPU_NCPU
  *

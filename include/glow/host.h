@@ -158,6 +158,14 @@ typedef struct glow_request_options {
  */
 GLOW_API glow_request *glow_service_run(glow_service *s, const glow_input *in,
                                         int n_in, const glow_request_options *o);
+/*
+ * The same, and waits for its end.  With the executor threads the calling thread runs
+ * commands that this makes ready, so that no thread has to wake for a request that comes
+ * alone; the call then lasts as long as the command that the thread runs.  It runs none if
+ * the request has a deadline or the host limits runs.
+ */
+GLOW_API glow_request *glow_service_call(glow_service *s, const glow_input *in, int n_in,
+                                         const glow_request_options *o);
 /* Reached when it is done; see glow_fence_wait. */
 GLOW_API glow_fence glow_request_fence(const glow_request *r);
 /* The elements of an output of a request that is done, until release; NULL: none. */
