@@ -470,3 +470,14 @@ glow_service_state_is_broken(glow_service_state *st)
     pthread_mutex_unlock(&st->service->host->lock);
     return broken;
 }
+
+bool
+glow_service_state_lacks_tensors(glow_service_state *st)
+{
+    bool lacks;
+
+    pthread_mutex_lock(&st->service->host->lock);
+    lacks = st->lacks;
+    pthread_mutex_unlock(&st->service->host->lock);
+    return lacks;
+}

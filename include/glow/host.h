@@ -132,6 +132,8 @@ GLOW_API bool glow_service_state_read(glow_service_state *st, glow_context *ctx,
                                       const char *name, const void *bytes, size_t size);
 /* True if it refuses requests because a run on it was not done. */
 GLOW_API bool glow_service_state_is_broken(glow_service_state *st);
+/* True if it refuses requests because trained tensors were not loaded. */
+GLOW_API bool glow_service_state_lacks_tensors(glow_service_state *st);
 
 typedef struct glow_input {
     const char *name;

@@ -2024,6 +2024,13 @@ static const glow_diag_info table[] = {
      "Of two networks for the same number of samples no batch would go to the second.\n"
      "\n"
      "    glow-serve net=net-1.gir,copy-of-net-1.gir\n"},
+    {"E1030", "a sequence cannot start with zeros",
+     "The model has placeholders that are `Trained`, whose first contents come from a\n"
+     "file, as glow-train or glow-run -state writes it.\n"
+     "\n"
+     "    curl -T net.safetensors localhost:8000/v2/models/net/sequences/7/state\n"
+     "\n"
+     "Requests on the sequence follow without \"sequence_start\".\n"},
 
     /* E11xx: jobs. */
 

@@ -282,6 +282,18 @@ check_earlier(sequence *q, const step *x)
             fail(q, e);
 }
 
+/* The answer if a new sequence cannot start, since only a file has its first contents. */
+static answer
+check_start(const sequence *q)
+{
+    if (!glow_service_state_lacks_tensors(q->state))
+        return (answer){0};
+    return serve_error(409, "E1030: sequence %s of %s cannot start with zeros: the model has "
+                       "trained tensors; PUT them to /v2/models/%s/sequences/%s/state, and "
+                       "send requests without sequence_start",
+                       q->name, q->model->name, q->model->name, q->name);
+}
+
 answer
 serve_step_begin(server *s, const model *m, const glow_service *service, step *x,
                  const glow_input *in, int n, glow_request_options *o,
@@ -299,6 +311,8 @@ serve_step_begin(server *s, const model *m, const glow_service *service, step *x
                          : unknown(m, x->name);
     pthread_mutex_lock(&q->lock);
     if (x->starts)
+        a = check_start(q);
+    if (x->starts && !a.status)
         a = add(s, q);
     if (!a.status)
         a = take_step(q, x, in, n, o, out);
