@@ -238,19 +238,54 @@ is_home(const variant *x, int v, const device *d)
     return d;
 }
 
-/* Lets kept values stay in memory of the devices that alone use them. */
-static void
-find_homes(const variant *of)
+/* The first part that uses value `v`. */
+static const part *
+user_of(const variant *x, int v)
+{
+    for (const part *p = x->parts;; p++)
+        for (int k = 0; k < p->n_ports; k++)
+            if (p->values[k] == v)
+                return p;
+}
+
+/* Reports that kept value `v` has no home; false. */
+static bool
+fail_home(const service *s, const variant *x, glow_context *ctx, int v)
+{
+    const part *p = user_of(x, v);
+    const char *name = x->values[v].name;
+
+    if (p->n_replicas > 1)
+        return glow_error_hint(ctx, (glow_span){0}, "E1031", "give the service one device",
+                               "service %s: state @%s cannot stay on a device: %d devices "
+                               "run %s", s->name, name, p->n_replicas, p->name);
+    if (p->replicas[0].device->host_memory)
+        return glow_error_hint(ctx, (glow_span){0}, "E1031",
+                               "a device in a process of its own, or with memory of its own",
+                               "service %s: state @%s cannot stay on a device: device %s "
+                               "runs in memory of the host, where state is in place",
+                               s->name, name, p->replicas[0].device->name);
+    return glow_error_hint(ctx, (glow_span){0}, "E1031",
+                           "let one part read it, and parts of its device write it",
+                           "service %s: state @%s cannot stay on a device: several parts "
+                           "or devices use it", s->name, name);
+}
+
+/* Lets kept values stay in memory of the devices that alone use them; false after a report. */
+static bool
+find_homes(const service *s, const variant *of, glow_context *ctx)
 {
     for (int v = 0; v < of->n_values; v++) {
         value *x = &of->values[v];
-        device *d = x->kept ? glow_run_home(of, v) : NULL;
 
-        if (!is_home(of, v, d))
+        if (!x->kept)
             continue;
-        x->home = d;
+        x->home = glow_run_home(of, v);
         x->stays = true;
+        if (!is_home(of, v, x->home))
+            return fail_home(s, of, ctx, v);
     }
+    return true;
 }
 
 /* Lists the inputs and outputs of requests. */
@@ -280,9 +315,7 @@ load_variant(service *s, variant *x, glow_context *ctx, const glow_service_optio
     ok = f && (glow_has_runs(f) ? glow_run_plan(s, x, f, ctx, o)
                                 : load_whole(s, x, ctx, o));
     ok = ok && find_kept(s, x, m) && glow_run_find_samples(s, x, m, ctx, o) &&
-         glow_run_agrees(s, x, m, ctx);
-    if (ok && o->resident)
-        find_homes(x);
+         glow_run_agrees(s, x, m, ctx) && (!o->resident || find_homes(s, x, ctx));
     if (m)
         glow_module_free(m);
     return ok;

@@ -68,9 +68,10 @@ typedef struct glow_service_options {
     const char *const *sizes;
     int n_sizes;
     /*
-     * State stays in the memory of a device that alone uses it, if the host cannot reach
-     * that; it is copied when it is loaded, saved or cloned, and not for each request.
-     * If the device is lost, or a run that writes it is not done, the object is broken.
+     * State stays in the memory of the device that alone uses it and is out of reach of the
+     * host, else it cannot be added (E1031).  State is copied when it is loaded, saved or
+     * cloned, and not for each request.  If the device is lost, or a run that writes it is
+     * not done, the object is broken.
      */
     bool resident;
 } glow_service_options;

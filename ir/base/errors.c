@@ -2032,6 +2032,14 @@ static const glow_diag_info table[] = {
      "\n"
      "Requests on the sequence follow without \"sequence_start\".\n"},
 
+    {"E1031", "state cannot stay on a device",
+     "Resident state is in memory of one device, which is out of reach of the host: no\n"
+     "other device uses the tensor, and one part alone reads it.\n"
+     "\n"
+     "    glow-run -in-flight=2 -isolate -resident -state=s.safetensors net.gir\n"
+     "\n"
+     "On other devices state is copied for each request, or used in place.\n"},
+
     /* E11xx: jobs. */
 
     {"E1101", "the database of jobs cannot be reached",

@@ -48,6 +48,9 @@ static const tool_option options[] = {
      "of -devices or on some of -backend; outputs of all runs are in a row"},
     {"isolate", TOOL_FLAG, AT(isolate), NULL, NULL, "running",
      "with -in-flight: give each device a process, which may crash without harm"},
+    {"resident", TOOL_FLAG, AT(resident), NULL, NULL, "running",
+     "with -in-flight: keep the tensors of -state in memory of the device that uses them, "
+     "instead of copying them for each run"},
     {"executor", TOOL_TEXT, AT(executor), "NAME", NULL, "running",
      "with -in-flight: " TOOL_EXECUTOR_HELP},
     {"passes", TOOL_TEXT, AT(passes), "TEXT", NULL, "running",

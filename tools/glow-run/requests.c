@@ -38,9 +38,9 @@ check_requests(run *r)
 {
     const run_values *v = &r->values;
 
-    if (v->in_flight == 0 && (v->executor || v->isolate))
+    if (v->in_flight == 0 && (v->executor || v->isolate || v->resident))
         return tool_usage(&r->tool, "add -in-flight=N",
-                          "-executor and -isolate go with -in-flight");
+                          "-executor, -isolate and -resident go with -in-flight");
     if (v->in_flight == 0)
         return TOOL_GO_ON;
     if (v->in_flight < 1 || v->in_flight > 1024)
@@ -86,7 +86,10 @@ add_device(sending *s, const char *name, const glow_device *d)
                                 &o);
 }
 
-/* Devices of -backend: as many as fill the processors, and -in-flight keeps busy. */
+/*
+ * Devices of -backend: as many as fill the processors, and -in-flight keeps busy; one for
+ * state that stays there.
+ */
 static bool
 add_replicas(sending *s)
 {
@@ -100,6 +103,7 @@ add_replicas(sending *s)
     int64_t n = sysconf(_SC_NPROCESSORS_ONLN) / r->values.threads;
 
     n = n < r->values.in_flight ? n : r->values.in_flight;
+    n = r->values.resident ? 1 : n;
     for (int64_t i = 0; i < n || i == 0; i++)
         if (!add_device(s, glow_arena_printf(r->tool.arena, "%s%" PRId64,
                                              r->backend->name, i), &d))
@@ -188,6 +192,7 @@ add_service(sending *s)
                            .function = r->func->name,
                            .passes = level_of(r),
                            .active = (int)r->values.in_flight,
+                           .resident = r->values.resident,
                        }))
         return false;
     s->service = glow_host_find(s->host, r->func->name);
@@ -215,6 +220,8 @@ check_kept(const sending *s)
     if (s->state && !r->values.state)
         return tool_usage(&r->tool, "add -state=FILE",
                           "-in-flight: the network has state");
+    if (r->values.resident && !s->state)
+        return tool_usage(&r->tool, NULL, "-resident: @%s has no state", r->func->name);
     for (size_t i = 0; i < r->n_ports; i++)
         if (r->ports[i].is_kept && r->ports[i].input)
             return tool_usage(&r->tool, NULL,
@@ -272,8 +279,8 @@ begin(sending *s, int64_t k)
         s->inputs[i].bytes = bytes;
         s->inputs[i].release = keep; /* it stays where it is */
     }
-    return glow_service_run(s->service, s->inputs, s->n_inputs,
-                            &(glow_request_options){.state = s->state});
+    return (r->values.in_flight == 1 ? glow_service_call : glow_service_run)(
+        s->service, s->inputs, s->n_inputs, &(glow_request_options){.state = s->state});
 }
 
 static void

@@ -26,6 +26,7 @@ typedef struct run_values {
     int64_t in_flight;      /* runs at once on these; 0: run by the backend parts */
     const char *executor;   /* of -in-flight; NULL: threads */
     bool isolate;           /* the devices of -in-flight are processes */
+    bool resident;          /* the state of -in-flight stays on its device */
     const char *cpu, *features;
     const char *winograd, *subnormals;
     bool exact;

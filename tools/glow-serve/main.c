@@ -31,6 +31,9 @@ static const tool_option options[] = {
 
     {"sequences", TOOL_INT, AT(sequences), "N", NULL, "requests",
      "sequences that may be live; more get status 503 (1000)"},
+    {"resident", TOOL_FLAG, AT(resident), NULL, NULL, "requests",
+     "keep the state of sequences in memory of the device that uses it, instead of copying "
+     "it for each request"},
     {"sequence-idle-ms", TOOL_INT, AT(sequence_idle_ms), "MS", NULL, "requests",
      "end sequences that nothing asks for so long (60000)"},
 

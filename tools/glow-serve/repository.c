@@ -128,6 +128,7 @@ start(server *s, model *m)
         .active = (int)v->active,
         .batch = (int)v->batch,
         .batch_ns = v->batch_us * 1000,
+        .resident = v->resident,
     };
     glow_service *service;
     const glow_port *ports;

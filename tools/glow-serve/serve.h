@@ -15,6 +15,7 @@ typedef struct serve_values {
     int64_t most_body; /* bytes of a request */
     int64_t port, threads, queue, batch, batch_us, active, drain_ms, timeout_ms;
     int64_t sequences, sequence_idle_ms, connections, transfer_ms, end_ms;
+    bool resident;
     tool_devices devices;
 } serve_values;
 
