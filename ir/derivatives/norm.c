@@ -1,8 +1,7 @@
 /*
  * Derivatives of normalizations.
  *
- * Statistics are computed again from Input rather than kept, in the order of the
- * lowered form: first the mean, then the mean of squared distances.
+ * Those of layers find the statistics of a row again; those of a batch are operands.
  */
 
 #include "ir/derivatives/common.h"
@@ -39,81 +38,71 @@ by_channel(glow_builder *b, glow_value *v, int channel, glow_dims shape)
 
 /* Layer and RMS. */
 
-/* The normalized elements of Input, before Scale, and what they were divided by. */
-typedef struct layer {
-    glow_value *x, *spread;
-} layer;
-
-static layer
-normalized(glow_builder *b, const glow_node *n, glow_dims axes, bool centred)
-{
-    const glow_layernormalization *a = n->attrs;
-    glow_value *x = n->in[0], *v;
-    glow_dims shape = x->type->shape;
-
-    if (centred)
-        x = glow_build_sub(
-            b, x, glow_grad_repeat(b, mean_of(b, x, axes), axes, shape));
-    v = mean_of(b, glow_build_mul(b, x, x), axes);
-    v = glow_build_sqrt(b, glow_grad_plus(b, (double)a->epsilon, v));
-    v = glow_grad_repeat(b, v, axes, shape);
-    return (layer){glow_build_div(b, x, v), v};
-}
-
-/*
- * With x the normalized elements, s what they were divided by, and e = d Scale:
- * (e - mean of e x times x - mean of e) / s; without a mean in the formula the last
- * summand is missing.
- */
+/* One operator has all gradients, and finds the statistics again. */
 static bool
-layer_gradient(glow_builder *b, const glow_gradient *g, bool centred)
+by_rows(glow_builder *b, const glow_gradient *g, const glow_op *op)
 {
     const glow_node *n = g->node;
-    glow_dims shape = n->in[0]->type->shape;
-    int axis = ((const glow_layernormalization *)n->attrs)->axis;
-    glow_dims axes = glow_grad_axes(axis, shape.rank);
-    glow_dims outer = glow_grad_axes(0, axis);
-    glow_value *d = g->by_result[0], *e = d, *m;
-    layer l;
+    glow_value *d = g->by_result[0];
 
     if (glow_type_count(d->type) == 0)
         return true;
-    l = normalized(b, n, axes, centred);
-    if (n->n_in > 1 && g->wanted[1])
-        g->by_operand[1] = glow_grad_sum(b, glow_build_mul(b, d, l.x), outer);
-    if (n->n_in > 2 && g->wanted[2])
-        g->by_operand[2] = glow_grad_sum(b, d, outer);
-    if (!g->wanted[0])
-        return !glow_builder_failed(b);
-    if (n->in[1])
-        e = glow_build_mul(b, d, glow_grad_repeat(b, n->in[1], outer, shape));
-    m = mean_of(b, glow_build_mul(b, e, l.x), axes);
-    m = glow_build_mul(b, l.x, glow_grad_repeat(b, m, axes, shape));
-    if (centred)
-        m = glow_build_add(
-            b, m, glow_grad_repeat(b, mean_of(b, e, axes), axes, shape));
-    g->by_operand[0] = glow_build_div(b, glow_build_sub(b, e, m), l.spread);
-    return !glow_builder_failed(b);
+    d = glow_build(b, op, NULL, GLOW_IN(n->in[0], n->in[1], d), n->attrs);
+    for (int i = 0; d && i < n->n_in; i++)
+        if (n->in[i])
+            g->by_operand[i] = d->def->out[i];
+    return d;
 }
 
 static bool
 layernormalization_gradient(glow_builder *b, const glow_gradient *g)
 {
-    return layer_gradient(b, g, true);
+    return by_rows(b, g, &glow_op_layernormalizationgrad);
 }
 GRADIENT(layernormalization);
 
 static bool
 rmsnormalization_gradient(glow_builder *b, const glow_gradient *g)
 {
-    return layer_gradient(b, g, false);
+    return by_rows(b, g, &glow_op_rmsnormalizationgrad);
 }
 GRADIENT(rmsnormalization);
 
 /* Batch. */
 
+/* True if Mean and Var are the statistics of Input itself. */
+static bool
+is_of_batch(const glow_node *n)
+{
+    const glow_batchnormalization *a = n->attrs;
+    const glow_node *m = n->in[3]->def;
+    const glow_meanvarnormalization *by;
+
+    if (!m || m->op != &glow_op_meanvarnormalization || n->in[3] != m->out[0] ||
+        n->in[4] != m->out[1] || n->in[0] != m->in[0])
+        return false;
+    by = m->attrs;
+    return by->momentum == 1 && by->channel_idx == a->channel_idx;
+}
+
+/* The gradients by Input, through Mean and Var as well, by Scale and by Bias. */
+static bool
+of_batch(glow_builder *b, const glow_gradient *g)
+{
+    const glow_node *n = g->node;
+    glow_value *d = glow_build(
+        b, &glow_op_batchnormalizationgrad, NULL,
+        GLOW_IN(n->in[0], n->in[1], n->in[3], n->in[4], g->by_result[0]),
+        n->attrs);
+
+    for (int i = 0; d && i < 3; i++)
+        g->by_operand[i] = d->def->out[i];
+    return d;
+}
+
 /*
- * With r = 1 / sqrt(Var + Epsilon) and x = (Input - Mean) r: by Bias the sum of d, by
+ * Where the statistics are those of Input, one operator has all gradients.  Else, with
+ * r = 1 / sqrt(Var + Epsilon) and x = (Input - Mean) r: by Bias the sum of d, by
  * Scale the sum of d x, by Input d Scale r, by Mean minus its sum, by Var
  * -1/2 Scale r^2 times the sum of d x.
  */
@@ -126,6 +115,8 @@ batchnormalization_gradient(glow_builder *b, const glow_gradient *g)
     glow_dims axes = axes_without(shape.rank, a->channel_idx);
     glow_value *d = g->by_result[0], *v, *x, *by_bias, *by_scale, *rate;
 
+    if (g->wanted[0] && is_of_batch(n))
+        return of_batch(b, g);
     v = glow_grad_plus(b, (double)a->epsilon, n->in[4]);
     rate = glow_build_sqrt(b, v);
     x = glow_build_sub(b, n->in[0],

@@ -73,6 +73,56 @@ norms_agree(void **state)
     for_cases(60, build_norms);
 }
 
+/* Statistics of channels, the last axis, and gradients by them: blocks of rows, and
+   vectors of channels side by side, one after the other, and in part. */
+static void
+build_batches(fixture *t, uint64_t *s)
+{
+    glow_kind k = draw_kind(s, floats, COUNT(floats));
+    int64_t rows = draw(s, 0, 1) ? draw_size(s) : draw(s, 250, 262);
+    glow_dims d = GLOW_DIMS_OF(rows, draw(s, 1, 2), draw_size(s));
+    glow_dims c = GLOW_DIMS_OF(d.at[2]);
+    glow_value *x = input(t, k, d), *w = weights(t, k, c), *m;
+
+    m = GLOW_BUILD(t->b, meanvarnormalization, GLOW_IN(x, w, w),
+                   .channel_idx = 2, .momentum = 1);
+    save(t, m);
+    save(t, GLOW_BUILD(t->b, batchnormalizationgrad,
+                       GLOW_IN(x, w, m, m->def->out[1], input(t, k, d)),
+                       .channel_idx = 2, .epsilon = 0.1f));
+}
+
+/* Gradients by statistics of rows, of one block or several. */
+static void
+build_rows(fixture *t, uint64_t *s)
+{
+    glow_kind k = draw_kind(s, floats, COUNT(floats));
+    int64_t rows = draw(s, 0, 1) ? draw_size(s) : draw(s, 126, 260);
+    glow_dims d = GLOW_DIMS_OF(rows, draw(s, 1, 2), draw_size(s));
+    glow_value *x = input(t, k, d), *by = input(t, k, d), *w = NULL;
+
+    if (draw(s, 0, 1))
+        w = weights(t, k, GLOW_DIMS_OF(d.at[1], d.at[2]));
+    save(t, GLOW_BUILD(t->b, layernormalizationgrad, GLOW_IN(x, w, by),
+                       .axis = 1, .epsilon = 0.1f));
+    save(t, GLOW_BUILD(t->b, rmsnormalizationgrad, GLOW_IN(x, w, by), .axis = 1,
+                       .epsilon = 0.1f));
+}
+
+static void
+rows_agree(void **state)
+{
+    (void)state;
+    for_cases(20, build_rows);
+}
+
+static void
+batches_agree(void **state)
+{
+    (void)state;
+    for_cases(30, build_batches);
+}
+
 /* Windows that are written out, that are not, and that reach beyond a row. */
 static void
 build_responses(fixture *t, uint64_t *s)
@@ -256,14 +306,13 @@ static void
 build_averages(fixture *t, uint64_t *s)
 {
     glow_dims size = GLOW_DIMS_OF(draw(s, 1, 9), draw(s, 1, 19));
-    glow_value *x =
-        input(t, draw_kind(s, floats, COUNT(floats)),
-              GLOW_DIMS_OF(draw(s, 1, 2), size.at[0], size.at[1], draw_size(s)));
-    glow_value *y =
-        GLOW_BUILD(t->b, avgpool, GLOW_IN(x), .kernels = size,
-                   .strides = GLOW_DIMS_OF(1, 1),
-                   .pads = GLOW_DIMS_OF(0, 0, 0, 0),
-                   .dilation = GLOW_DIMS_OF(1, 1));
+    glow_value *x = input(
+        t, draw_kind(s, floats, COUNT(floats)),
+        GLOW_DIMS_OF(draw(s, 1, 2), size.at[0], size.at[1], draw_size(s)));
+    glow_value *y = GLOW_BUILD(t->b, avgpool, GLOW_IN(x), .kernels = size,
+                               .strides = GLOW_DIMS_OF(1, 1),
+                               .pads = GLOW_DIMS_OF(0, 0, 0, 0),
+                               .dilation = GLOW_DIMS_OF(1, 1));
 
     save(t, GLOW_BUILD_PLAIN(t->b, relu, GLOW_IN(y)));
 }
@@ -304,6 +353,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(norms_agree),
+        cmocka_unit_test(batches_agree),
+        cmocka_unit_test(rows_agree),
         cmocka_unit_test(responses_agree),
         cmocka_unit_test(chains_agree),
         cmocka_unit_test(moves_agree),

@@ -108,12 +108,86 @@ test_statistics(void **state)
     CHECK_CASES(cases);
 }
 
+static void
+test_gradients(void **state)
+{
+    const op_case cases[] = {
+        /* Elements -1 -1 1 1 from the mean; the mean of d is 3, of d z 3/2. */
+        GIVES(batchnormalizationgrad, ATTRS(batchnormalizationgrad, 1, 0),
+              IN("float 4 1: 1 1 3 3", "float 1: 2", "float 1: 2", "float 1: 1",
+                 "float 4 1: 1 2 3 6"),
+              OUT("float 4 1: -1 1 -3 3", "float 1: 6", "float 1: 12")),
+        /* Two channels in front, the second with twice the gradient; v + 3 is 4. */
+        GIVES(
+            batchnormalizationgrad, ATTRS(batchnormalizationgrad, 0, 3),
+            IN("float 2 4: 1 1 3 3 1 1 3 3", "float 2: 2", "float 2: 2",
+               "float 2: 1", "float 2 4: 1 2 3 6 2 4 6 12"),
+            OUT("float 2 4: -1.625 -0.625 -0.375 2.625 -3.25 -1.25 -0.75 5.25",
+                "float 2: 3 6", "float 2: 12 24")),
+        REFUSES(batchnormalizationgrad, ATTRS(batchnormalizationgrad, 2, 0),
+                IN("float 2 2: 1", "float 2: 1", "float 2: 1", "float 2: 1",
+                   "float 2 2: 1"),
+                OUT("float 2 2", "float 2", "float 2"),
+                "ChannelIdx is 2, but the rank of Input is 2"),
+        REFUSES(batchnormalizationgrad, ATTRS(batchnormalizationgrad, 1, -1),
+                IN("float 2 2: 1", "float 2: 1", "float 2: 1", "float 2: 1",
+                   "float 2 2: 1"),
+                OUT("float 2 2", "float 2", "float 2"), "Epsilon is -1"),
+        REFUSES(batchnormalizationgrad, ATTRS(batchnormalizationgrad, 1, 0),
+                IN("float 2 2: 1", "float 2: 1", "float 2: 1", "float 3: 1",
+                   "float 2 2: 1"),
+                OUT("float 2 2", "float 2", "float 2"),
+                "the shape of Var is <3>, but that of the channels of Input "
+                "is <2>"),
+        REFUSES(batchnormalizationgrad, ATTRS(batchnormalizationgrad, 1, 0),
+                IN("float 2 2: 1", "float 2: 1", "float 2: 1", "float 2: 1",
+                   "float 2 3: 1"),
+                OUT("float 2 2", "float 2", "float 2"), "ResultGrad"),
+        /* z is -1/2 and 1/2; e is 2 and 12, its mean 7, that of e z 5/2. */
+        GIVES(layernormalizationgrad, ATTRS(layernormalizationgrad, 1, 3),
+              IN("float 2 2: 1 3 1 3", "float 2: 1 3", "float 2 2: 2 4 2 4"),
+              OUT("float 2 2: -1.875 1.875 -1.875 1.875", "float 2: -2 4",
+                  "float 2: 4 8")),
+        GIVES(layernormalizationgrad, ATTRS(layernormalizationgrad, 1, 3),
+              IN("float 1 2: 1 3", "_", "float 1 2: 2 4"),
+              OUT("float 1 2: -0.375 0.375", "float 2: -1 2", "float 2: 2 4")),
+        GIVES(layernormalizationgrad, ATTRS(layernormalizationgrad, 1, 3),
+              IN("float 0 2: 1", "_", "float 0 2: 2"),
+              OUT("float 0 2: 1", "float 2: 0 0", "float 2: 0 0")),
+        REFUSES(layernormalizationgrad, ATTRS(layernormalizationgrad, 2, 0),
+                IN("float 2 2: 1", "_", "float 2 2: 1"),
+                OUT("float 2 2", "float 2", "float 2"),
+                "Axis is 2, but the rank of Input is 2"),
+        REFUSES(layernormalizationgrad, ATTRS(layernormalizationgrad, 1, -1),
+                IN("float 2 2: 1", "_", "float 2 2: 1"),
+                OUT("float 2 2", "float 2", "float 2"), "Epsilon is -1"),
+        REFUSES(layernormalizationgrad, ATTRS(layernormalizationgrad, 1, 0),
+                IN("float 2 2: 1", "float 3: 1", "float 2 2: 1"),
+                OUT("float 2 2", "float 2", "float 2"),
+                "the shape of Scale is <3>"),
+        REFUSES(layernormalizationgrad, ATTRS(layernormalizationgrad, 1, 0),
+                IN("float 2 2: 1", "_", "float 2 3: 1"),
+                OUT("float 2 2", "float 2", "float 2"), "ResultGrad"),
+        /* z is 3/4 and 1, and the mean of e z 3/2. */
+        GIVES(rmsnormalizationgrad, ATTRS(rmsnormalizationgrad, 1, 3.5f),
+              IN("float 1 2: 3 4", "float 2: 2 1", "float 1 2: 2 0"),
+              OUT("float 1 2: 0.71875 -0.375", "float 2: 1.5 0")),
+        REFUSES(rmsnormalizationgrad, ATTRS(rmsnormalizationgrad, 1, 0),
+                IN("float 2 2: 1", "float 3: 1", "float 2 2: 1"),
+                OUT("float 2 2", "float 2"), "the shape of Scale is <3>"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_gradients),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

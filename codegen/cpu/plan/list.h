@@ -9,6 +9,7 @@
     K(avgpool_whole)                     \
     K(avgpool_lines)                     \
     K(avgpool)                           \
+    K(batch_statistics)                  \
     K(batchmatmul_matrix_integer)        \
     K(batchmatmul_integer)               \
     K(batchmatmul_plain_integer)         \
@@ -16,6 +17,7 @@
     K(batchmatmul_parts)                 \
     K(batchmatmul_direct)                \
     K(batchmatmul)                       \
+    K(batchnormalization_grad)           \
     K(blockwise_packed)                  \
     K(blockwise)                         \
     K(concat)                            \
@@ -62,6 +64,7 @@
     K(gru)                               \
     K(inserttensor)                      \
     K(layernormalization)                \
+    K(layernormalizationgrad)            \
     K(localresponsenormalization)        \
     K(logsoftmax)                        \
     K(lstm)                              \
@@ -92,6 +95,7 @@
     K(resizebilinear)                    \
     K(resizenearest)                     \
     K(scatterdata)                       \
+    K(rmsnormalizationgrad)              \
     K(rnn)                               \
     K(roialign)                          \
     K(softmax)                           \

@@ -7,12 +7,16 @@
 
 GLOW_BEGIN
 
-/* Normalization: ir/ops/norm.c, norm_group.c, statistics.c, softmax.c. */
+/* Normalization: ir/ops/norm.c, norm_grad.c, norm_group.c, statistics.c, softmax.c. */
 
 typedef struct glow_batchnormalization { /* Input, Scale, Bias, Mean, Var */
     int channel_idx;
     float epsilon;
 } glow_batchnormalization;
+
+/* The gradient where Mean and Var are those of the batch: Input, Scale, Mean, Var,
+   ResultGrad. */
+typedef struct glow_batchnormalization glow_batchnormalizationgrad;
 
 typedef struct glow_layernormalization { /* axes from Axis on; Scale?, Bias? */
     int axis;
@@ -20,6 +24,10 @@ typedef struct glow_layernormalization { /* axes from Axis on; Scale?, Bias? */
 } glow_layernormalization;
 
 typedef struct glow_layernormalization glow_rmsnormalization; /* Scale? */
+
+/* The gradients: Input, Scale?, ResultGrad. */
+typedef struct glow_layernormalization glow_layernormalizationgrad;
+typedef struct glow_layernormalization glow_rmsnormalizationgrad;
 
 typedef struct glow_instancenormalization { /* Input, Scale, Bias */
     int channel_idx;
@@ -56,15 +64,21 @@ typedef glow_softmax glow_logsoftmax;
 
 extern GLOW_API const glow_op glow_op_batchboxcox;
 extern GLOW_API const glow_op glow_op_batchnormalization;
+extern GLOW_API const glow_op
+    glow_op_batchnormalizationgrad; /* InputGrad, ScaleGrad, BiasGrad */
 extern GLOW_API const glow_op glow_op_groupnormalization;
 extern GLOW_API const glow_op glow_op_hardmax; /* ir/ops/hardmax.c */
 extern GLOW_API const glow_op glow_op_instancenormalization;
 extern GLOW_API const glow_op glow_op_layernormalization;
+extern GLOW_API const glow_op
+    glow_op_layernormalizationgrad; /* InputGrad, ScaleGrad, BiasGrad */
 extern GLOW_API const glow_op glow_op_localresponsenormalization;
 extern GLOW_API const glow_op glow_op_logsoftmax;
 extern GLOW_API const glow_op
     glow_op_meanvarnormalization; /* NewMean, NewVar */
 extern GLOW_API const glow_op glow_op_rmsnormalization;
+extern GLOW_API const glow_op
+    glow_op_rmsnormalizationgrad; /* InputGrad, ScaleGrad */
 extern GLOW_API const glow_op glow_op_softmax;
 
 GLOW_END
