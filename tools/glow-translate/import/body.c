@@ -11,21 +11,30 @@
 #include "glow/pass.h"
 #include "tools/glow-translate/import/state.h"
 
+void
+import_add_formal(importer *im, const glow_func *f, glow_storage *s)
+{
+    import_formal *one = GLOW_NEW(im->arena, import_formal);
+
+    one->storage = s;
+    one->func = f;
+    one->next = im->formals;
+    im->formals = one;
+}
+
 static glow_storage *
 new_formal(importer *im, const import_body *b, const char *name,
            const glow_type *type)
 {
     glow_type dense = *type;
-    import_formal *f = GLOW_NEW(im->arena, import_formal);
+    glow_storage *s;
 
     dense.strides = (glow_dims){0};
     name = glow_arena_printf(im->arena, "%s.%s", b->func->name, name);
-    f->storage = glow_placeholder_new(im->module, import_storage_name(im, name),
-                                      glow_type_get(im->ctx, dense));
-    f->func = b->func;
-    f->next = im->formals;
-    im->formals = f;
-    return f->storage;
+    s = glow_placeholder_new(im->module, import_storage_name(im, name),
+                             glow_type_get(im->ctx, dense));
+    import_add_formal(im, b->func, s);
+    return s;
 }
 
 void

@@ -554,6 +554,7 @@ import_graph(importer *im)
     if (!import_inputs(im) || !import_nodes(im) || !import_outputs(im))
         return false;
     glow_erase_unused(im->func);
+    glow_drop_uncalled(im->module, im->func);
     erase_unused_constants(im->module);
     if (im->options->train && !import_free_weights(im))
         return false;

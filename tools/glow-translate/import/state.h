@@ -195,6 +195,8 @@ import_item import_bring(importer *im, import_item item,
                          const import_body *from);
 /* Makes `v` a free variable of `b`. */
 void import_body_takes(importer *im, import_body *b, glow_value *v);
+/* Lists placeholder `s` as a formal of `f`, which is erased with it. */
+void import_add_formal(importer *im, const glow_func *f, glow_storage *s);
 /* Erases the functions after `last` and their formals, after a failure. */
 void import_forget_bodies(importer *im, glow_func *last);
 /* The bound of `v`, or NULL if all of it is valid. */
