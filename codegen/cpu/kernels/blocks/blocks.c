@@ -1,19 +1,21 @@
 /*
  * Products by weights of 8 or 4 bits in blocks: blocking, packing, and the kernel.
  *
- * At most CPU_BLOCKS_FEW rows read each packed weight once, and convert it in
- * registers: few.c.  More rows share panels of floats: many.c.
+ * At most CPU_BLOCKS_FEW rows read each packed weight once, and multiply it by integer
+ * dot products, digits.c, or convert it in registers, few.c.  More rows share panels of
+ * floats: many.c.
  */
 
 #include <string.h>
 
-#include "codegen/cpu/kernels/blocks/blocks.h"
+#include "codegen/cpu/kernels/blocks/digits.h"
 
 enum {
     NEAR_WEIGHTS = 256, /* of a result, unpacked for many rows at once */
     PAGE = 4096,        /* bytes between rows that conflict in the cache */
     ROW_BLOCK = 256,    /* rows for which they are */
     MOST_MANY_VECTORS = 2,
+    AHEAD = 4096, /* bytes, of prefetches of packed weights */
 };
 
 /* Blocking. */
@@ -37,6 +39,9 @@ set_tile(cpu_blocks *s, const cpu_target *t)
         near = NEAR_WEIGHTS / (s->copies ? 2 : 1);
         s->at_once = s->block < near ? near / s->block : 1;
         s->row_block = ROW_BLOCK / s->tile * s->tile;
+    } else if (s->digits) {
+        s->vectors = least(vectors, glow_cpu_blocks_digits_vectors(t, s));
+        s->tile = (int)s->rows;
     } else {
         fit = t->registers / 2 / s->rows;
         s->vectors = least(vectors, fit < 1 ? 1 : fit < most ? fit : most);
@@ -66,6 +71,7 @@ glow_cpu_blocks(const cpu_target *t, const glow_node *n)
     s.rest = s.depth % s.block;
     if (s.outputs < s.lanes)
         s.lanes = glow_cg_lanes_over(s.outputs);
+    s.digits = glow_cpu_blocks_has_digits(t, &s);
     set_tile(&s, t);
     return s;
 }
@@ -73,7 +79,7 @@ glow_cpu_blocks(const cpu_target *t, const glow_node *n)
 int64_t
 glow_cpu_blocks_padded(const cpu_blocks *s, int64_t count)
 {
-    return s->bits == 8
+    return s->bits == 8 && !s->digits
                ? count
                : cg_ceil_div(count, CPU_BLOCKS_CHUNK) * CPU_BLOCKS_CHUNK;
 }
@@ -127,6 +133,13 @@ pack_bytes(const packing *p, int64_t first, int64_t nr, int64_t block,
     return to;
 }
 
+/* The lowest bit of weight `h` of a chunk of 4 bits. */
+static int
+nibble_bit(const cpu_blocks *s, int h)
+{
+    return s->digits ? h % 4 * 8 + h / 4 * 4 : 4 * h;
+}
+
 static uint8_t *
 pack_nibbles(const packing *p, int64_t first, int64_t nr, int64_t block,
              int64_t count, uint8_t *to)
@@ -137,10 +150,27 @@ pack_nibbles(const packing *p, int64_t first, int64_t nr, int64_t block,
 
             for (int h = 0; h < CPU_BLOCKS_CHUNK; h++)
                 if (i < p->s->outputs && k + h < count)
-                    word |= (uint32_t)weight_of(p, i, block, k + h) << 4 * h;
+                    word |= (uint32_t)weight_of(p, i, block, k + h)
+                            << nibble_bit(p->s, h);
             memcpy(to, &word, sizeof word);
             to += sizeof word;
         }
+    return to;
+}
+
+/* Groups of four weights of 8 bits, of the depth with its pads. */
+static uint8_t *
+pack_groups(const packing *p, int64_t first, int64_t nr, int64_t block,
+            int64_t count, uint8_t *to)
+{
+    int64_t padded = glow_cpu_blocks_padded(p->s, count);
+
+    for (int64_t k = 0; k < padded; k += 4)
+        for (int64_t i = first; i < first + nr; i++)
+            for (int64_t b = k; b < k + 4; b++)
+                *to++ = i < p->s->outputs && b < count
+                            ? (uint8_t)weight_of(p, i, block, b)
+                            : 0;
     return to;
 }
 
@@ -168,8 +198,9 @@ pack_panel(const packing *p, int64_t first, int64_t nr, uint8_t *to)
         to = pack_each(p, p->scales, s->scale_bytes, first, nr, b, to);
         if (p->offsets)
             to = pack_each(p, p->offsets, 1, first, nr, b, to);
-        to = (s->bits == 8 ? pack_bytes : pack_nibbles)(p, first, nr, b, count,
-                                                        to);
+        to = (s->bits == 4 ? pack_nibbles
+              : s->digits  ? pack_groups
+                           : pack_bytes)(p, first, nr, b, count, to);
     }
     return to;
 }
@@ -233,25 +264,43 @@ glow_cpu_blocks_scale(const cpu_blocks_maker *m, cg_value block, int vector)
 }
 
 cg_value
-glow_cpu_blocks_offset(const cpu_blocks_maker *m, cg_value block, int vector)
+glow_cpu_blocks_zeros(const cpu_blocks_maker *m, cg_value block, int vector)
 {
     cg *g = m->j->g;
     int lanes = m->s.lanes;
     int64_t at = (int64_t)m->vectors * lanes * m->s.scale_bytes;
-    cg_value v;
 
     at += (int64_t)vector * lanes;
-    v = glow_cg_load_raw(g, glow_cg_vector(g->i8, lanes),
-                         glow_cg_atc(g, block, at));
+    return glow_cg_load_raw(g, glow_cg_vector(g->i8, lanes),
+                            glow_cg_atc(g, block, at));
+}
+
+cg_value
+glow_cpu_blocks_offset(const cpu_blocks_maker *m, cg_value block, int vector)
+{
+    cg *g = m->j->g;
+    int lanes = m->s.lanes;
+    cg_value v = glow_cpu_blocks_zeros(m, block, vector);
+
     v = LLVMBuildZExt(g->builder, v, glow_cg_vector(g->i32, lanes), "");
     return LLVMBuildSIToFP(g->builder, v, glow_cg_vector(g->f32, lanes), "");
 }
 
-/* Offset of the weights of a block: bytes of the scales and offsets before them. */
-static int64_t
-header(const cpu_blocks_maker *m)
+int64_t
+glow_cpu_blocks_header(const cpu_blocks_maker *m)
 {
     return (int64_t)m->vectors * m->s.lanes * (m->s.scale_bytes + m->s.offsets);
+}
+
+void
+glow_cpu_blocks_prefetch(const cpu_blocks_maker *m, cg_value at, int64_t before,
+                         int64_t bytes)
+{
+    int64_t lines = (before + bytes) / CPU_LINE - before / CPU_LINE;
+
+    for (int64_t i = 0; i < lines; i++)
+        glow_cg_prefetch(
+            m->j->g, glow_cg_atc(m->j->g, at, AHEAD + i * CPU_LINE), false, 3);
 }
 
 cg_value
@@ -265,7 +314,8 @@ glow_cpu_blocks_chunk(const cpu_blocks_maker *m, cg_value block, cg_value chunk,
 
     return glow_cg_load_raw(
         g, glow_cg_vector(g->i32, lanes),
-        glow_cg_atc(g, at, header(m) + (int64_t)vector * lanes * 4));
+        glow_cg_atc(g, at,
+                    glow_cpu_blocks_header(m) + (int64_t)vector * lanes * 4));
 }
 
 cg_value
@@ -300,7 +350,7 @@ glow_cpu_blocks_bytes(const cpu_blocks_maker *m, cg_value block, cg_value k,
 
     v = glow_cg_load_raw(
         g, glow_cg_vector(g->i8, lanes),
-        glow_cg_atc(g, v, header(m) + (int64_t)vector * lanes));
+        glow_cg_atc(g, v, glow_cpu_blocks_header(m) + (int64_t)vector * lanes));
     v = zero ? LLVMBuildZExt(g->builder, v, wide, "")
              : LLVMBuildSExt(g->builder, v, wide, "");
     v = LLVMBuildSIToFP(g->builder, v, real, "");
@@ -376,6 +426,7 @@ scratch_size(const cpu_target *t, const glow_node *n)
     cpu_blocks s = glow_cpu_blocks(t, n);
 
     return s.rows > CPU_BLOCKS_FEW ? glow_cpu_blocks_many_scratch(&s)
+           : s.digits              ? glow_cpu_blocks_digits_scratch(&s)
                                    : glow_cpu_blocks_few_scratch(&s);
 }
 
@@ -409,6 +460,8 @@ emit(cpu_job *j)
 
     if (m.s.rows > CPU_BLOCKS_FEW)
         glow_cpu_blocks_many(&m);
+    else if (m.s.digits)
+        glow_cpu_blocks_by_digits(&m);
     else
         glow_cpu_blocks_few(&m);
 }

@@ -10,10 +10,13 @@
  *       offsets   [nr]          bytes, if the operator has them
  *       weights   [k][nr]       8 bits: less 128 without offsets
  *       or        [k / 8][nr]   4 bits: 8 of a result in 32 bits, the first lowest
+ *       or, for dot products, of bytes b = 0 to 3 of 32 bits:
+ *                 [k / 4][nr]   8 bits: weight b of 4
+ *                 [k / 8][nr]   4 bits: weight b of 8 low, b + 4 high
  *
  * so one load feeds `lanes` results, and reading goes forward without a gap.  Results
  * behind the last one have weights, scales and offsets of 0.  The last block of a row
- * has its weights alone, with 4 bits a multiple of 8.
+ * has its weights alone, with 4 bits and for dot products a multiple of 8.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_BLOCKS_BLOCKS_H
@@ -34,6 +37,7 @@ typedef struct cpu_blocks {
     int64_t rest;  /* weights of the block behind them, or 0 */
     int bits;
     bool offsets;
+    bool digits; /* by dot products with digits of Input: digits.c */
     int scale_bytes;
     int lanes, vectors;
     int64_t panels; /* of `vectors`, and perhaps one of `last_vectors` */
@@ -53,6 +57,13 @@ int64_t glow_cpu_blocks_block_bytes(const cpu_blocks *s, int vectors,
                                     int64_t count);
 int64_t glow_cpu_blocks_panel_bytes(const cpu_blocks *s, int vectors);
 
+/*
+ * True if a target takes few rows by digits; then the vectors of a panel that its
+ * registers hold.
+ */
+bool glow_cpu_blocks_has_digits(const cpu_target *t, const cpu_blocks *s);
+int glow_cpu_blocks_digits_vectors(const cpu_target *t, const cpu_blocks *s);
+
 /* Code. */
 
 typedef struct cpu_blocks_maker {
@@ -64,12 +75,25 @@ typedef struct cpu_blocks_maker {
     cg_value panel;  /* its bytes */
 } cpu_blocks_maker;
 
-/* Block `at` of the panel, counted from 0; vectors of its scales, and offsets. */
+/* Bytes of the scales and offsets before the weights of a block. */
+int64_t glow_cpu_blocks_header(const cpu_blocks_maker *m);
+/*
+ * Block `at` of the panel, counted from 0; vectors of its scales, of its offsets as
+ * they are packed, and as floats.
+ */
 cg_value glow_cpu_blocks_at(const cpu_blocks_maker *m, cg_value at);
 cg_value glow_cpu_blocks_scale(const cpu_blocks_maker *m, cg_value block,
                                int vector);
+cg_value glow_cpu_blocks_zeros(const cpu_blocks_maker *m, cg_value block,
+                               int vector);
 cg_value glow_cpu_blocks_offset(const cpu_blocks_maker *m, cg_value block,
                                 int vector);
+/*
+ * Prefetches the lines behind those of `bytes` bytes at `at`, which lie `before` bytes
+ * behind others of the step.
+ */
+void glow_cpu_blocks_prefetch(const cpu_blocks_maker *m, cg_value at,
+                              int64_t before, int64_t bytes);
 /*
  * The weights of the block, less their offsets: `chunk` of 4 bits as vectors of
  * integers; weight `i` of it, times 16^i, the last one times 1, as floats.
@@ -92,6 +116,7 @@ void glow_cpu_blocks_finish(const cpu_blocks_maker *m, cg_value row,
 int64_t glow_cpu_blocks_few_scratch(const cpu_blocks *s);
 int64_t glow_cpu_blocks_many_scratch(const cpu_blocks *s);
 void glow_cpu_blocks_few(cpu_blocks_maker *m);
+void glow_cpu_blocks_by_digits(cpu_blocks_maker *m);
 void glow_cpu_blocks_many(cpu_blocks_maker *m);
 /* Calls `make` for each panel of the job's units, in loops. */
 void glow_cpu_blocks_each(cpu_blocks_maker *m,

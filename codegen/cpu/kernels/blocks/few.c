@@ -20,8 +20,8 @@
  *
  * In cycles of Zen 4, 16 weights of 4 bits cost 1 for AND, 1 for the conversion and 1
  * for FMA on four pipes of 256 bits: 19 GB/s of weights, beside 25 of memory.  Lines
- * are prefetched AHEAD bytes before they are used: a core whose arithmetic takes nearly
- * as long as its reading looks less far ahead by itself.
+ * are prefetched before they are used: a core whose arithmetic takes nearly as long as
+ * its reading looks less far ahead by itself.
  */
 
 #include <math.h>
@@ -33,7 +33,6 @@ typedef cpu_blocks_maker maker;
 enum {
     MOST_UNROLLED = 32, /* weights of a block */
     UNROLLED_BYTES = 8, /* weights of 8 bits in a longer one */
-    AHEAD = 4096,       /* bytes */
     MOST_SUMS = CPU_BLOCKS_FEW * CPU_BLOCKS_VECTORS,
 };
 
@@ -140,17 +139,6 @@ add_byte(const maker *m, const block *k, cg_value i, cg_value *part)
     multiply(m, cg_add(m->j->g, k->x, i), w, part);
 }
 
-/* Prefetches the lines that begin in `bytes` bytes from `at`, of `before` bytes. */
-static void
-prefetch(const maker *m, cg_value at, int64_t before, int64_t bytes)
-{
-    int64_t lines = (before + bytes) / CPU_LINE - before / CPU_LINE;
-
-    for (int64_t i = 0; i < lines; i++)
-        glow_cg_prefetch(
-            m->j->g, glow_cg_atc(m->j->g, at, AHEAD + i * CPU_LINE), false, 3);
-}
-
 /* `count` steps of a block from `from` on: weights of 8 bits, chunks of 4 bits. */
 static void
 add_steps(const maker *m, const block *k, cg_value from, int64_t count,
@@ -161,7 +149,8 @@ add_steps(const maker *m, const block *k, cg_value from, int64_t count,
     cg_value at = glow_cg_at(g, k->bytes, cg_mulc(g, from, bytes));
 
     for (int64_t i = 0; i < count; i++) {
-        prefetch(m, glow_cg_atc(g, at, i * bytes), i * bytes, bytes);
+        glow_cpu_blocks_prefetch(m, glow_cg_atc(g, at, i * bytes), i * bytes,
+                                 bytes);
         (m->s.bits == 8 ? add_byte : add_chunk)(m, k, cg_addc(g, from, i),
                                                 part);
     }
