@@ -66,6 +66,19 @@ step_cycles(const cpu_target *t, const direct *d, double rows, double blocks)
     return larger(step, LATENCY);
 }
 
+/* Bytes of weights that a tile of `blocks` vectors reads in a cycle, from where they are. */
+static double
+weights_rate(const cpu_target *t, const direct *d, const shape *s, int blocks)
+{
+    int64_t bytes = glow_cpu_group_bytes(d, s, blocks);
+
+    if (d->flat.cut)
+        bytes = bytes / d->channels * d->flat.cut;
+    if (bytes <= CPU_NEAR_BYTES)
+        return INFINITY;
+    return bytes <= 2 * t->cache_bytes ? CACHE : FAR;
+}
+
 /* A line of `blocks` vectors, of which a sum takes `depth` steps. */
 static double
 line_cycles(const cpu_target *t, const direct *d, const shape *s, int blocks,
@@ -77,8 +90,8 @@ line_cycles(const cpu_target *t, const direct *d, const shape *s, int blocks,
     double steps = depth;
 
     cycles = step_cycles(t, d, s->rows, blocks) * steps;
-    if ((double)glow_cpu_group_bytes(d, s, blocks) > CPU_NEAR_BYTES)
-        cycles = larger(cycles, steps * blocks * s->lanes * 4 / CACHE);
+    cycles = larger(cycles, steps * blocks * s->lanes * 4 /
+                                weights_rate(t, d, s, blocks));
     cycles = (cycles + begin + s->rows * blocks) * (double)(d->out_w / s->rows);
     if (rest)
         cycles += step_cycles(t, d, (double)rest, blocks) * steps + begin +

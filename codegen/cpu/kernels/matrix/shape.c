@@ -415,6 +415,20 @@ copy_cycles(const matrix *m)
     return lines * line;
 }
 
+/*
+ * Of weights that each pair of tiles reads from beyond the cache, because it does not
+ * hold those of a group beside the input of the pair: 0 if it does.
+ */
+static double
+thrash_cycles(const cpu_target *t, const matrix *m, double pairs)
+{
+    int64_t input = 2 * m->rows * m->d.stride_w * m->pixel * m->parts * m->d.kernel_h;
+
+    if (glow_cpu_matrix_bytes(m, 0) + input <= glow_cpu_matrix_cache(t))
+        return 0;
+    return (double)glow_cpu_matrix_cut_bytes(m) * m->cuts * (pairs - 1) / FAR;
+}
+
 double
 glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
 {
@@ -428,7 +442,8 @@ glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
 
     cycles = (double)(m->groups - 1) * (BEGIN + chunks * unit_cycles(m, 2));
     cycles += BEGIN + chunks * unit_cycles(m, last);
-    cycles = images * (m->cuts * cycles * pairs + result_cycles(t, m));
+    cycles = images * (m->cuts * cycles * pairs + result_cycles(t, m) +
+                       thrash_cycles(t, m, pairs));
     if (m->copies)
         cycles += images * m->cuts * (m->by_groups ? (double)m->groups : 1) *
                   copy_cycles(m);

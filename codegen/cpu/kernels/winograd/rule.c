@@ -15,6 +15,7 @@
 
 #define DIRECT_ROWS 14  /* of the tiles of direct convolution */
 #define CACHED_BYTES 16 /* of weights in a cycle, from the core's cache */
+#define FAR_BYTES 10    /* and from beyond it */
 #define MANY_TILES 56   /* at which reading weights from memory pays */
 #define LEAST_ROWS 2    /* of a register tile; fewer take as long */
 
@@ -225,10 +226,13 @@ direct_cycles(const cpu_target *t, const cpu_winograd *w)
     double weights = 9 * depth * vectors * lanes * 4;
     double tiles = (double)(w->out_h * cg_ceil_div(w->out_w, DIRECT_ROWS));
     double work = taps * depth * vectors / t->multiplies;
-    double cached = weights * tiles / CACHED_BYTES;
+    double group = 9 * depth * 2 * lanes * 4; /* read for each tile */
+    double cached =
+        weights * tiles /
+        (group <= 2 * (double)t->cache_bytes ? CACHED_BYTES : FAR_BYTES);
 
-    if (9 * depth * 2 * lanes * 4 <= CPU_NEAR_BYTES)
-        cached = 0; /* L1 holds the weights of a group */
+    if (group <= CPU_NEAR_BYTES)
+        cached = 0;
     return with_weights(t, (double)w->batch * (work > cached ? work : cached),
                         weights, 1);
 }
