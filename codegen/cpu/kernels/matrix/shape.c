@@ -129,25 +129,36 @@ most_steps(const cpu_target *t, const matrix *m)
     return most;
 }
 
+/* True if the cache holds the weights of a group beside the input of two tiles. */
+static bool
+holds_group(const cpu_target *t, const matrix *m)
+{
+    int64_t pixels = 2 * m->rows * m->d.stride_w * m->d.kernel_h;
+
+    return glow_cpu_matrix_bytes(m, 0) + pixels * m->pixel * m->parts <=
+           glow_cpu_matrix_cache(t);
+}
+
 /*
- * Cuts the depth where the cache holds neither the weights nor the split input beside
- * two groups of them: then it does for a cut, and everything is read from memory once.
+ * Cuts the depth of products where the cache holds neither the weights nor the split
+ * input beside two groups of them, and of windows where it does not hold one group: then
+ * it does for a cut, and everything is read from memory once.
  */
 static void
 set_cuts(const cpu_target *t, matrix *m)
 {
-    int64_t units = m->depth / m->unit;
-    double all = (double)m->line * (double)m->steps;
+    int64_t units = m->depth / m->unit, cache = glow_cpu_matrix_cache(t);
+    int64_t lines = m->flat ? m->steps : m->d.kernel_h;
     double group = (double)glow_cpu_matrix_bytes(m, 0);
-    double needed = all + 2 * group;
+    double needed = (double)m->line * (double)lines + 2 * group;
     int cuts = 1;
 
-    if (group * (double)m->groups * 2 <= (double)glow_cpu_matrix_cache(t) ||
-        !m->copies || !m->flat || !m->d.packed || m->d.turns || m->groups < 2 ||
-        m->d.groups > 1 || m->depth % m->unit || m->channels != m->d.channels)
+    if ((m->flat ? group * (double)m->groups * 2 <= (double)cache
+                 : holds_group(t, m)) ||
+        !m->copies || !m->d.packed || m->d.turns || m->groups < 2 ||
+        m->d.groups > 1 || m->depth % m->unit || m->depth != m->d.channels)
         return;
-    while (cuts < MOST_CUTS &&
-           (units % cuts || needed / cuts > CUT * (double)glow_cpu_matrix_cache(t)))
+    while (cuts < MOST_CUTS && (units % cuts || needed / cuts > CUT * (double)cache))
         cuts++;
     if (units % cuts)
         return;
@@ -417,16 +428,16 @@ copy_cycles(const matrix *m)
 
 /*
  * Of weights that each pair of tiles reads from beyond the cache, because it does not
- * hold those of a group beside the input of the pair: 0 if it does.
+ * hold those of a group, and of sums that wait there between two cuts.
  */
 static double
-thrash_cycles(const cpu_target *t, const matrix *m, double pairs)
+far_cycles(const cpu_target *t, const matrix *m, double pairs)
 {
-    int64_t input = 2 * m->rows * m->d.stride_w * m->pixel * m->parts * m->d.kernel_h;
+    double again = holds_group(t, m) ? 0 : pairs - 1;
+    double weights = (double)glow_cpu_matrix_cut_bytes(m) * m->cuts;
 
-    if (glow_cpu_matrix_bytes(m, 0) + input <= glow_cpu_matrix_cache(t))
-        return 0;
-    return (double)glow_cpu_matrix_cut_bytes(m) * m->cuts * (pairs - 1) / FAR;
+    return (weights * again + 2 * (m->cuts - 1) * (double)glow_cpu_matrix_sums(m)) /
+           FAR;
 }
 
 double
@@ -443,7 +454,7 @@ glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
     cycles = (double)(m->groups - 1) * (BEGIN + chunks * unit_cycles(m, 2));
     cycles += BEGIN + chunks * unit_cycles(m, last);
     cycles = images * (m->cuts * cycles * pairs + result_cycles(t, m) +
-                       thrash_cycles(t, m, pairs));
+                       far_cycles(t, m, pairs));
     if (m->copies)
         cycles += images * m->cuts * (m->by_groups ? (double)m->groups : 1) *
                   copy_cycles(m);
