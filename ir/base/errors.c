@@ -1733,7 +1733,7 @@ static const glow_diag_info table[] = {
 
     {"E0809", "more or less than one function is to be compiled or drawn",
      "An object file or bundle has a function for each of the module that no\n"
-     "other calls; that for WebAssembly has one, and a picture of memory shows one.\n"
+     "other calls, and needs one; a picture of memory shows one.\n"
      "\n"
      "    function @a { ... }\n"
      "    function @b { ... }\n"

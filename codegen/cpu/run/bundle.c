@@ -227,21 +227,32 @@ static bool
 link_web(const bundle *b, glow_buf *module)
 {
     return !b->linker ||
-           glow_cpu_link_wasm(b->ctx, b->arena, b->linker, b->name, b->stack,
-                              LLVMGetBufferStart(b->object),
+           glow_cpu_link_wasm(b->ctx, b->arena, b->linker, b->plan, b->name,
+                              b->stack, LLVMGetBufferStart(b->object),
                               LLVMGetBufferSize(b->object), module);
 }
 
+static const char *
+file_beside(const bundle *b, const char *suffix)
+{
+    return file_name(beside(b->arena, b->path, suffix));
+}
+
 static bool
-write_web(const bundle *b, const glow_buf *module)
+write_web(const bundle *b, const glow_buf *module, bool has_state)
 {
     glow_buf loader = {.arena = b->arena};
-    const char *weights = file_name(beside(b->arena, b->path, ".weights"));
+    bool is_file = b->weights == GLOW_BUNDLE_FILE;
 
-    glow_cpu_put_loader(&loader, b->plan, b->name,
-                        file_name(beside(b->arena, b->path, ".mjs")),
-                        file_name(beside(b->arena, b->path, ".wasm")),
-                        b->weights == GLOW_BUNDLE_FILE ? weights : NULL);
+    glow_cpu_put_loader(
+        &loader, b->plan,
+        &(cpu_loader){
+            .name = b->name,
+            .file = file_beside(b, ".mjs"),
+            .module = file_beside(b, ".wasm"),
+            .weights = is_file ? file_beside(b, ".weights") : NULL,
+            .state = is_file && has_state ? file_beside(b, ".state") : NULL,
+            .has_state = has_state});
     return write_text(b, ".wasm", module) && write_text(b, ".mjs", &loader);
 }
 
@@ -257,14 +268,14 @@ write_files(const bundle *b, const glow_data *region, const glow_data *state)
                       .name = b->name,
                       .stack = b->stack,
                       .weights = b->weights,
-                      .file = file_name(beside(b->arena, b->path, ".weights")),
+                      .file = file_beside(b, ".weights"),
                       .has_state = state != NULL});
     ok = ok &&
          write_bytes(b, weights_name(b), "_weights.c", ".weights", region) &&
          (!state ||
           write_bytes(b, state_name(b), "_state.c", ".state", state)) &&
          write_text(b, ".h", &header) &&
-         (!b->linker || write_web(b, &module)) &&
+         (!b->linker || write_web(b, &module, state != NULL)) &&
          glow_file_write(b->ctx, beside(b->arena, b->path, ".o"),
                          LLVMGetBufferStart(b->object),
                          LLVMGetBufferSize(b->object));
@@ -288,11 +299,6 @@ glow_cpu_write_bundle(cg *g, const cpu_plan *p, const char *path,
     bool ok = false;
 
     if (strncmp(p->target->triple, "wasm32", 6) == 0) {
-        if (p->n_entries > 0)
-            return glow_error(b.ctx, "E0809",
-                              "the loader of a bundle for WebAssembly calls "
-                              "one function, but the module has %d",
-                              1 + p->n_entries);
         if (b.weights == GLOW_BUNDLE_C)
             return glow_error_hint(
                 b.ctx, (glow_span){0}, "E0854",

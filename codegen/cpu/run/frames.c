@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codegen/cpu/run/spaces.h"
 #include "codegen/llvm/llvm.h"
 
 static void
@@ -100,7 +101,7 @@ glow_cpu_frames_end(cpu_frames *f, const cpu_plan *p)
 
     LLVMContextSetDiagnosticHandler(f->g->context, NULL, NULL);
     for (int i = 0; i <= p->n_entries; i++) {
-        const char *symbol = i ? p->entries[i - 1]->symbol : p->symbol;
+        const char *symbol = glow_cpu_entry_at(p, i)->symbol;
         LLVMValueRef fn = LLVMGetNamedFunction(f->g->module, symbol);
         int64_t one = fn ? bound_of(f, fn, known) : 0;
 

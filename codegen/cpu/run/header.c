@@ -240,12 +240,6 @@ memory_name(const cpu_plan *p, cpu_base base, cpu_location at)
                                      : "placeholders";
 }
 
-static const cpu_plan *
-entry_at(const cpu_plan *root, int i)
-{
-    return i == 0 ? root : root->entries[i - 1];
-}
-
 cpu_state
 glow_cpu_list_state(const cpu_plan *root)
 {
@@ -254,7 +248,7 @@ glow_cpu_list_state(const cpu_plan *root)
     size_t cap = 0;
 
     for (int i = 0; i <= root->n_entries; i++) {
-        const cpu_plan *p = entry_at(root, i);
+        const cpu_plan *p = glow_cpu_entry_at(root, i);
 
         for (int k = 0; k < p->n_bindings; k++) {
             const cpu_binding *x = &p->bindings[k];
@@ -463,7 +457,7 @@ add_greatest_sizes(glow_buf *b, const cpu_plan *root, const char *prefix)
 
     for (int i = 0; i <= root->n_entries; i++)
         for (int k = 0; k < CPU_BASES; k++) {
-            int64_t one = glow_cpu_base_size(entry_at(root, i), (cpu_base)k);
+            int64_t one = glow_cpu_base_size(glow_cpu_entry_at(root, i), (cpu_base)k);
 
             most[k] = one > most[k] ? one : most[k];
         }
@@ -506,7 +500,7 @@ reserve_names(const cpu_plan *root, const char *prefix)
                 used,
                 glow_arena_printf(root->arena, "%s_%s",
                                   glow_cpu_macro_prefix(
-                                      root->arena, entry_at(root, k)->symbol),
+                                      root->arena, glow_cpu_entry_at(root, k)->symbol),
                                   regions[i]),
                 used);
     }
@@ -566,7 +560,7 @@ glow_cpu_put_header(glow_buf *b, const cpu_header *h)
     if (p->target->threads > 1)
         add_parallel(b, p->target, h->name);
     for (int i = 0; p->n_entries > 0 && i <= p->n_entries; i++)
-        add_entry(b, h, entry_at(p, i), used);
+        add_entry(b, h, glow_cpu_entry_at(p, i), used);
     if (p->n_entries == 0)
         add_function(b, p, h->name);
     glow_buf_puts(b, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");

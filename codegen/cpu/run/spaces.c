@@ -66,27 +66,27 @@ separate(cpu_plan *p)
     }
 }
 
-/* Plan `i` of the entry functions of `root`, or NULL. */
-static cpu_plan *
-entry_at(cpu_plan *root, int i)
+cpu_plan *
+glow_cpu_entry_at(const cpu_plan *root, int i)
 {
-    return i == 0 ? root : i <= root->n_entries ? root->entries[i - 1] : NULL;
+    return i == 0 ? root->root : root->entries[i - 1];
 }
 
 void
 glow_cpu_separate_spaces(cpu_plan *root)
 {
     int64_t most = 0;
-    cpu_plan *p;
 
-    for (int i = 0; (p = entry_at(root, i)); i++) {
+    for (int i = 0; i <= root->n_entries; i++) {
+        cpu_plan *p = glow_cpu_entry_at(root, i);
+
         separate(p);
         if (p->state_space >= 0 && p->spaces[p->state_space].size > most)
             most = p->spaces[p->state_space].size;
     }
-    for (int i = 0; (p = entry_at(root, i)); i++)
-        if (p->state_space >= 0)
-            p->busy = most;
+    for (int i = 0; i <= root->n_entries; i++)
+        if (glow_cpu_entry_at(root, i)->state_space >= 0)
+            glow_cpu_entry_at(root, i)->busy = most;
 }
 
 cpu_location

@@ -5,6 +5,9 @@
 
 #include "codegen/cpu/plan.h"
 
+/* Entry function `i` of `root`, from 0 to root->n_entries; the first is `root`. */
+cpu_plan *glow_cpu_entry_at(const cpu_plan *root, int i);
+
 /*
  * Gives each region of placeholders and activations behind the first, and that of state, a
  * pointer of its own, which the entry functions of `root` take behind their other

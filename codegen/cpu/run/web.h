@@ -8,18 +8,24 @@
 /* The path of wasm-ld; NULL after a report (E0852). */
 const char *glow_cpu_find_wasm_ld(glow_context *ctx, glow_arena *a);
 /*
- * Links an object of `size` bytes to a module that exports function `name` and the end of
- * its data, with `stack` bytes of stack.  False after a report (E0853).
+ * Links an object of `size` bytes to a module that exports the functions of `p` and the end
+ * of its data, with `stack` bytes of stack.  False after a report (E0853).
  */
 bool glow_cpu_link_wasm(glow_context *ctx, glow_arena *a, const char *linker,
-                        const char *name, int64_t stack, const void *object,
-                        size_t size, glow_buf *module);
-/*
- * Appends the loader of module file `module`, whose own file is `file`; `weights` is the file of the constants, or
- * NULL if these are in the module as `name`_weights.
- */
-void glow_cpu_put_loader(glow_buf *b, const cpu_plan *p, const char *name,
-                         const char *file, const char *module,
-                         const char *weights);
+                        const cpu_plan *p, const char *name, int64_t stack,
+                        const void *object, size_t size, glow_buf *module);
+
+/* Files of a bundle, without folders. */
+typedef struct cpu_loader {
+    const char *name; /* of the bundle */
+    const char *file, *module;
+    const char *weights; /* NULL: the module has the constants as NAME_weights */
+    const char *state;   /* the same of the first contents of the state */
+    bool has_state;      /* there are any */
+} cpu_loader;
+
+/* Appends the loader of the functions of `root`. */
+void glow_cpu_put_loader(glow_buf *b, const cpu_plan *root,
+                         const cpu_loader *o);
 
 #endif
