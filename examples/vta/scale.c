@@ -64,6 +64,8 @@ tile(const glow_node *n, glow_tiling *t)
         t->in[INPUT][d] = t->in[SUM][d] = t->out[d];
     t->in[WEIGHTS][0] = t->in[WEIGHTS][1] = GLOW_TILE_ALL;
     t->work = VTA_MACS;
+    if (!n->in[SUM])
+        t->work += VTA_MACS; /* as long: a pass of the ALU over zeros to begin from */
     return true;
 }
 

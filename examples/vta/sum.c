@@ -190,7 +190,29 @@ const glow_op vta_op_sum = {
 
 /* vta.Requantize */
 
-enum { PASSES = 2 }; /* of the ALU: the bias that sums begin from, rounding */
+/* The instruction that writes `x` last before `n`, or the node that defines it. */
+static const glow_node *
+writer_of(const glow_node *n, const glow_value *x)
+{
+    for (const glow_node *k = n->prev; k; k = k->prev)
+        for (int i = 0; i < k->n_out; i++)
+            if (k->out[i] == x)
+                return k;
+    return NULL;
+}
+
+/*
+ * Passes of the ALU over results: rounding, the upper bound, and the bias that vta.Sum
+ * moves into accumulators, which its own work, of products, leaves out.
+ */
+static int
+passes_of(const glow_node *n)
+{
+    const vta_requantize *r = n->attrs;
+    const glow_node *writer = writer_of(n, n->in[0]);
+
+    return 1 + (r->most < 127) + (writer && glow_is(writer, &vta_op_sum));
+}
 
 static bool
 requantize_infer(const glow_node *n, glow_type out[])
@@ -236,13 +258,11 @@ requantize_eval(const glow_node *n, glow_tensor *const in[],
 static bool
 requantize_tile(const glow_node *n, glow_tiling *t)
 {
-    const vta_requantize *r = n->attrs;
-
     vta_tile_result(n, t, t->out);
     for (int d = 0; d < 4; d++)
         t->in[0][d] = t->out[d];
     t->in[1][0] = blocks(RESULTS);
-    t->work = (PASSES + (r->most < 127)) * VTA_LANES;
+    t->work = passes_of(n) * VTA_LANES;
     return true;
 }
 
