@@ -170,6 +170,16 @@ start_instance(glow_loaded *l, int i, glow_context *ctx,
     return ok;
 }
 
+/* Lets the first instance share the constants of a network that has the same. */
+static void
+share(glow_loaded *l, const glow_load_options *o)
+{
+    glow_executable *x = l->instances[0].network.executable;
+
+    for (int i = 0; i < o->n_like && !l->shares && l->backend->share; i++)
+        l->shares = l->backend->share(x, o->like[i]->instances[0].network.executable);
+}
+
 static void
 list_ports(glow_loaded *l)
 {
@@ -204,7 +214,7 @@ bytes_of(const glow_loaded *l)
         glow_code_sizes z =
             l->backend->sizes(l->instances[i].network.executable);
 
-        sum.constants = z.constants; /* shared */
+        sum.constants = l->shares ? 0 : z.constants; /* of all instances */
         sum.activations += z.activations + z.placeholders;
         sum.code += z.code;
     }
@@ -220,11 +230,14 @@ glow_run_load(glow_context *ctx, const glow_run_device_options *d,
     l->backend = d->backend;
     l->workers = d->queues > 0 ? d->queues : 1;
     l->instances = glow_heap_new((size_t)l->workers * sizeof *l->instances);
-    for (int i = 0; i < l->workers; i++)
+    for (int i = 0; i < l->workers; i++) {
         if (!start_instance(l, i, ctx, d, o)) {
             glow_run_unload(l);
             return NULL;
         }
+        if (i == 0)
+            share(l, o);
+    }
     list_ports(l);
     l->bytes = bytes_of(l);
     return l;

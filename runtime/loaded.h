@@ -20,6 +20,7 @@ struct glow_loaded {
     glow_port *ports;
     int n_ports;
     int64_t bytes;
+    bool shares; /* constants, which another network counts */
 };
 
 /*

@@ -139,24 +139,53 @@ note_loading(device *d, int more)
     pthread_mutex_unlock(&d->host->lock);
 }
 
-bool
-glow_run_load_replicas(service *s, part *p, glow_context *ctx,
-                       const glow_service_options *o)
+/* Lists part `p` of the variants before its own, as far as they are on `d`; their number. */
+static int
+list_like(const service *s, const part *p, const device *d, glow_loaded **like)
 {
+    const variant *own = &s->variants[s->n_variants - 1];
+    int n = 0;
+
+    for (const variant *x = s->variants; x < own; x++) {
+        const part *q = p - own->parts < x->n_parts ? &x->parts[p - own->parts] : NULL;
+
+        for (int i = 0; q && i < q->n_replicas; i++)
+            if (q->replicas[i].device == d)
+                like[n++] = q->replicas[i].loaded;
+    }
+    return n;
+}
+
+static glow_loaded *
+load_replica(const service *s, const part *p, device *d, glow_context *ctx,
+             const glow_service_options *o)
+{
+    glow_loaded **like = glow_heap_new((size_t)s->n_variants * sizeof *like), *l;
     const glow_load_options how = {
         .path = o->path,
         .function = o->function,
         .passes = o->passes,
+        .like = like,
+        .n_like = list_like(s, p, d, like),
     };
 
+    note_loading(d, 1);
+    l = d->api->load(d->at, ctx, &how);
+    note_loading(d, -1);
+    free(like);
+    return l;
+}
+
+bool
+glow_run_load_replicas(service *s, part *p, glow_context *ctx,
+                       const glow_service_options *o)
+{
     int n = choose_devices(s->host, p, ctx, o);
 
     for (int i = 0; i < n; i++) {
         replica *q = &p->replicas[i];
 
-        note_loading(q->device, 1);
-        q->loaded = q->device->api->load(q->device->at, ctx, &how);
-        note_loading(q->device, -1);
+        q->loaded = load_replica(s, p, q->device, ctx, o);
         if (!q->loaded)
             return false;
         p->n_replicas++; /* which free_service unloads */

@@ -219,6 +219,11 @@ struct glow_backend {
     const struct glow_rewrite_row *units;
     /* NULL: `run` works in memory of the host alone. */
     const glow_backend_memory *memory;
+    /*
+     * Lets `x` read the packed constants of `from`, if they are the same bytes, and frees its
+     * own.  False: they differ.  NULL: each has its own.
+     */
+    bool (*share)(glow_executable *x, const glow_executable *from);
 };
 
 GLOW_API glow_schema glow_backend_schema(const glow_backend *b);

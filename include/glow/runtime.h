@@ -82,6 +82,12 @@ typedef struct glow_load_options {
     const char *path;     /* .gir, with its weights beside it */
     const char *function; /* NULL: the entry; the ports of a body are its formals */
     const char *passes;   /* NULL: those of -O2 for the backend */
+    /*
+     * Networks of this device, unloaded together with this one, whose constants it may share
+     * where they are the same; they are counted once then.
+     */
+    glow_loaded *const *like;
+    int n_like;
 } glow_load_options;
 
 /* The fences of a command: when it may start, and which it reaches in the end. */

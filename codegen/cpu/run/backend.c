@@ -573,6 +573,20 @@ constants(const glow_executable *x, char layout[65])
     return x->base[CPU_CONSTANTS];
 }
 
+static bool
+share(glow_executable *x, const glow_executable *from)
+{
+    int64_t bytes = x->plan->size[CPU_CONSTANTS];
+
+    if (x->zones || from->zones || bytes != from->plan->size[CPU_CONSTANTS] ||
+        memcmp(x->base[CPU_CONSTANTS], from->base[CPU_CONSTANTS], (size_t)bytes) != 0)
+        return false;
+    glow_data_unref(x->region[CPU_CONSTANTS]);
+    x->region[CPU_CONSTANTS] = glow_data_ref(from->region[CPU_CONSTANTS]);
+    x->base[CPU_CONSTANTS] = from->base[CPU_CONSTANTS];
+    return true;
+}
+
 static const char *const winograd_words[] = {"auto", "off", "2", "4", NULL};
 static const char *const parts_words[] = {"auto", "off", "on", "six",
                                            NULL};
@@ -597,6 +611,7 @@ const glow_backend glow_backend_cpu = {
     .machine = machine,
     .identity = identity,
     .constants = constants,
+    .share = share,
     .tune = glow_cpu_tune,
     .artifacts = glow_cpu_artifacts,
     .options = {GLOW_FIELD_ENUM(glow_cpu_options, winograd, winograd_words,
