@@ -157,6 +157,8 @@ static const glow_pipeline_entry of_backend[] = {{0}};
 
 /* The common end of -O2, -O3 and -Os. */
 static const glow_pipeline_entry arrange[] = {
+    {"recompute-activations", "what a step of training keeps for its gradient, "
+                              "where it is quickly computed from the rest"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
                                  "the schedule cannot meet it"},
     {"fold-constants,dce", "of bands of channels, the parts of the weights"},
