@@ -27,8 +27,13 @@
  *
  * If the remaining axes are then in another order, a transpose of the result
  * follows, which has fewer elements, unless the first transpose has other
- * users.  Afterwards no transpose of one user is flattened for constant weights
- * or reduced.
+ * users.  The statistics of MeanVarNormalization are those of another axis:
+ *
+ *     MeanVarNormalization(Transpose(%x), ..) {ChannelIdx: 1}  =>
+ *     MeanVarNormalization(%x, ..) {ChannelIdx: 3}
+ *
+ * Afterwards no transpose of one user is flattened for constant weights or
+ * reduced.
  */
 
 #include "glow/match.h"
@@ -245,8 +250,30 @@ absorb_reduced(glow_builder *b, glow_node *n)
 }
 
 static glow_value *
+absorb_statistics(glow_builder *b, glow_node *n)
+{
+    const glow_meanvarnormalization *a = n->attrs;
+    const glow_node *t = glow_def(n->in[0], &glow_op_transpose);
+    glow_value *y;
+
+    if (!t || n->pred)
+        return NULL;
+    glow_builder_fuses(b, t);
+    y = GLOW_BUILD(
+        b, meanvarnormalization, GLOW_IN(t->in[0], n->in[1], n->in[2]),
+        .channel_idx =
+            (int)((const glow_transpose *)t->attrs)->shuffle.at[a->channel_idx],
+        .momentum = a->momentum);
+    for (int i = 0; y && i < n->n_out; i++)
+        glow_builder_replace(b, n, i, y->def->out[i]);
+    return glow_keep_rewritten(n);
+}
+
+static glow_value *
 absorb(glow_builder *b, glow_node *n)
 {
+    if (n->op == &glow_op_meanvarnormalization)
+        return absorb_statistics(b, n);
     if (is_reduction(n) || is_search(n))
         return absorb_reduced(b, n);
     return absorb_flattened(b, n);
