@@ -82,11 +82,16 @@ build_batches(fixture *t, uint64_t *s)
     int64_t rows = draw(s, 0, 1) ? draw_size(s) : draw(s, 250, 262);
     glow_dims d = GLOW_DIMS_OF(rows, draw(s, 1, 2), draw_size(s));
     glow_dims c = GLOW_DIMS_OF(d.at[2]);
-    glow_value *x = input(t, k, d), *w = weights(t, k, c), *m;
+    glow_value *x = input(t, k, d), *w = weights(t, k, c), *m, *y;
 
     m = GLOW_BUILD(t->b, meanvarnormalization, GLOW_IN(x, w, w),
                    .channel_idx = 2, .momentum = 1);
     save(t, m);
+    y = GLOW_BUILD(t->b, batchnormalization,
+                   GLOW_IN(x, w, w, m, m->def->out[1]), .channel_idx = 2,
+                   .epsilon = 0.1f);
+    save(t, y);
+    save(t, GLOW_BUILD_PLAIN(t->b, relu, GLOW_IN(y)));
     save(t, GLOW_BUILD(t->b, batchnormalizationgrad,
                        GLOW_IN(x, w, m, m->def->out[1], input(t, k, d)),
                        .channel_idx = 2, .epsilon = 0.1f));

@@ -17,6 +17,7 @@
     K(batchmatmul_parts)                 \
     K(batchmatmul_direct)                \
     K(batchmatmul)                       \
+    K(batchnormalization)                \
     K(batchnormalization_grad)           \
     K(blockwise_packed)                  \
     K(blockwise)                         \

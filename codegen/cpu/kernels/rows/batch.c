@@ -1,5 +1,5 @@
 /*
- * Statistics of a batch by channel, and the gradient of a normalization by them, where
+ * Statistics of a batch by channel, a normalization by them, and its gradient, where
  * channels are the last axis.
  *
  * Means and variances are those of blocks, combined by the formulas of Chan, Golub and
@@ -10,6 +10,11 @@
  *         for each row                             sums in registers
  *         for each row                             squared distances from the block's mean
  *         mean, variance                           combined, in double
+ *
+ * The normalization has the factors of a tile in registers:
+ *
+ *     for each tile of channels                    units
+ *       for each row                               the fused element-wise chain
  *
  * The gradient reads Input and ResultGrad twice, and has nothing else of their size:
  *
@@ -210,6 +215,36 @@ find_moments(const tile *t)
     }
 }
 
+/* Normalization: (x - Mean) * Scale / sqrt(Var + Epsilon) + Bias. */
+
+static void
+normalize(const tile *t)
+{
+    enum { SCALE = 1, BIAS, MEAN, VAR };
+    const glow_batchnormalization *a = t->j->n->attrs;
+    cg *g = t->j->g;
+    cg_value mean[TILE], scale[TILE], bias[TILE], row;
+    cg_loop l;
+
+    for (int v = 0; v < t->vectors; v++) {
+        cg_value r = load_channels(t, VAR, v);
+
+        r = cg_fadd(g, r, glow_cg_real(LLVMTypeOf(r), (double)a->epsilon));
+        r = glow_cg_intrinsic(g, "llvm.sqrt", &r, 1);
+        scale[v] = cg_fdiv(g, load_channels(t, SCALE, v), r);
+        mean[v] = load_channels(t, MEAN, v);
+        bias[v] = load_channels(t, BIAS, v);
+    }
+    row = glow_cg_for(g, &l, t->rows);
+    for (int v = 0; v < t->vectors; v++) {
+        cg_value x = cg_fsub(g, load_at(t, 0, row, v), mean[v]);
+
+        x = glow_cg_fma(g, x, scale[v], bias[v]);
+        glow_cpu_finish(t->j, (cpu_place){row, t->channel, 0, v * t->lanes}, x);
+    }
+    glow_cg_loop_end(g, &l, NULL);
+}
+
 /* The gradient. */
 
 enum { X, SCALE, MEAN, VAR, BY_RESULT };
@@ -388,6 +423,24 @@ emit_statistics(cpu_job *j)
     emit_tiles(j, find_moments);
 }
 
+/* Statistics that are not computed may be constants, so that lowering and folding leave a
+   product and a sum, which are fused into the operator before. */
+static bool
+takes_normalization(const cpu_target *t, const glow_node *n)
+{
+    const glow_batchnormalization *a = n->attrs;
+
+    (void)t;
+    return n->in[3]->def && !glow_computes_quantized(n) &&
+           takes_channels(n, a->channel_idx);
+}
+
+static void
+emit_normalization(cpu_job *j)
+{
+    emit_tiles(j, normalize);
+}
+
 static bool
 takes_gradient(const cpu_target *t, const glow_node *n)
 {
@@ -408,6 +461,15 @@ const cpu_kernel glow_cpu_batch_statistics = {
     .op = &glow_op_meanvarnormalization,
     .takes = takes_statistics,
     .emit = emit_statistics,
+    .units = units,
+};
+
+const cpu_kernel glow_cpu_batchnormalization = {
+    .name = "batchnormalization",
+    .op = &glow_op_batchnormalization,
+    .takes = takes_normalization,
+    .emit = emit_normalization,
+    .stacks = true,
     .units = units,
 };
 
