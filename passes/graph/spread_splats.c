@@ -25,16 +25,18 @@
  * The function is scheduled afterwards, so that cse, which leaves scheduled
  * functions alone, does not undo the clones.
  *
- * Time: three schedules of small budget, which decide, and one of the whole budget for
- * the order of the result; otherwise linear in the operands.
+ * Time: three schedules of small budget, which decide, and one of less than half of the
+ * budget of `schedule`, which searches again from this order; otherwise linear in the
+ * operands.
  */
 
 #include "glow/ops.h"
 #include "glow/schedule.h"
 
 enum {
-    LEAST_PART = 16, /* least part of the bytes of one node */
-    BUDGET = 500000  /* steps of searching for each schedule compared */
+    LEAST_PART = 16,      /* least part of the bytes of one node */
+    BUDGET = 500000,      /* steps of searching for each schedule compared, */
+    LAST_BUDGET = 4000000 /* and for the order of the result */
 };
 
 /* True for the definitions that are cloned, of one result each. */
@@ -172,11 +174,11 @@ undo(spreader *s)
 }
 
 static bool
-find(glow_pass_run *pass, glow_func *f, glow_schedule *found)
+find(glow_pass_run *pass, glow_func *f, int64_t budget, glow_schedule *found)
 {
     glow_schedule_options o = glow_schedule_defaults;
 
-    o.budget = BUDGET;
+    o.budget = budget;
     return glow_schedule_find(pass, f, &o, found);
 }
 
@@ -195,13 +197,13 @@ spread_kind(glow_pass_run *pass, glow_func *f, kind_fn *kind, int64_t part,
     if (!is_worth_trying(f, kind))
         return GLOW_UNCHANGED;
     if (*peak < 0) {
-        if (!find(pass, f, &how))
+        if (!find(pass, f, BUDGET, &how))
             return GLOW_FAILED;
         *peak = how.peak;
     }
     s.builder = glow_builder_new(a, f, glow_run_pass(pass)->name);
     s.owner = GLOW_NEW_ARRAY(a, const glow_node *, s.ids);
-    if (!spread(&s) || !find(pass, f, &how))
+    if (!spread(&s) || !find(pass, f, BUDGET, &how))
         return GLOW_FAILED;
     if (*peak - how.peak <= (part ? *peak / part : 0) ||
         !glow_run_may_rewrite(pass)) {
@@ -232,7 +234,7 @@ run(glow_pass_run *pass, glow_func *f)
         return GLOW_FAILED;
     if (numbers == GLOW_UNCHANGED && turned == GLOW_UNCHANGED)
         return GLOW_UNCHANGED;
-    if (!glow_schedule_find(pass, f, &glow_schedule_defaults, &how))
+    if (!find(pass, f, LAST_BUDGET, &how))
         return GLOW_FAILED;
     for (uint32_t k = 0; k < how.count; k++)
         if (how.nodes[k] != f->last)
