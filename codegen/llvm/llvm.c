@@ -21,9 +21,15 @@ glow_llvm_find(const char *name)
 }
 
 void
-glow_llvm_initialize(void)
+glow_llvm_register_targets(void)
 {
     LLVMInitializeAllTargetInfos();
+}
+
+void
+glow_llvm_initialize(const char *target)
+{
+    (void)target;
     LLVMInitializeAllTargets();
     LLVMInitializeAllTargetMCs();
     LLVMInitializeAllAsmPrinters();
@@ -35,6 +41,7 @@ glow_llvm_initialize(void)
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 struct glow_llvm_calls glow_llvm;
 
@@ -100,17 +107,38 @@ call(const char *name)
 }
 
 void
-glow_llvm_initialize(void)
+glow_llvm_register_targets(void)
 {
-#define LLVM_TARGET(name)                      \
-    call("LLVMInitialize" #name "TargetInfo"); \
-    call("LLVMInitialize" #name "Target");     \
-    call("LLVMInitialize" #name "TargetMC");
+#define LLVM_TARGET(name) call("LLVMInitialize" #name "TargetInfo");
 #include <llvm/Config/Targets.def>
-#define LLVM_ASM_PRINTER(name) call("LLVMInitialize" #name "AsmPrinter");
-#include <llvm/Config/AsmPrinters.def>
-#define LLVM_ASM_PARSER(name) call("LLVMInitialize" #name "AsmParser");
-#include <llvm/Config/AsmParsers.def>
+}
+
+static void
+initialize_family(const char *family)
+{
+    static const char *const parts[] = {"Target", "TargetMC", "AsmPrinter",
+                                        "AsmParser"};
+    char name[64];
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        snprintf(name, sizeof name, "LLVMInitialize%s%s", family, parts[i]);
+        call(name);
+    }
+}
+
+/* The name of a family begins those of its targets, but for some, such as `thumb`. */
+void
+glow_llvm_initialize(const char *target)
+{
+    static const char *const families[] = {
+#define LLVM_TARGET(name) #name,
+#include <llvm/Config/Targets.def>
+    };
+
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (!target ||
+            strncasecmp(target, families[i], strlen(families[i])) == 0)
+            initialize_family(families[i]);
 }
 
 #endif

@@ -40,7 +40,12 @@ const char *glow_llvm_load(void);
  */
 void *glow_llvm_find(const char *name);
 
-/* Initializes the code generators of all of LLVM's targets. */
-void glow_llvm_initialize(void);
+/* Registers the names of all of LLVM's targets, by which one is found. */
+void glow_llvm_register_targets(void);
+/*
+ * Initializes the code generators of the family of `target`: X86 for `x86-64`; NULL: of
+ * all families.
+ */
+void glow_llvm_initialize(const char *target);
 
 #endif

@@ -259,7 +259,7 @@ initialize(glow_context *ctx)
                                "too",
                                "cpu: LLVM cannot be loaded: %s", why);
     glow_cpu_memory_begin();
-    glow_llvm_initialize();
+    glow_llvm_register_targets();
     return true;
 }
 
@@ -347,6 +347,9 @@ set_machine(glow_context *ctx, glow_arena *a, cpu_target *t)
         return glow_error(ctx, "E0821",
                           "no code can be made for target '%s': %s", t->triple,
                           take(a, message));
+    glow_llvm_initialize(LLVMGetTargetName(llvm));
+    if (!LLVMTargetHasTargetMachine(llvm)) /* `thumb` is of the family ARM */
+        glow_llvm_initialize(NULL);
     if (count_registers(t->triple, 64) == 0)
         return glow_error(ctx, "E0821",
                           "no code can be made for target '%s': it is not the "
