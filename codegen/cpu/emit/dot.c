@@ -75,6 +75,28 @@ has(glow_arena *a, const cpu_target *t, const char *feature)
     return is;
 }
 
+/* True if the processor is of AMD, though a virtual machine may hide that it has SSE4A. */
+static bool
+is_amd(glow_arena *a, const cpu_target *t)
+{
+    return strncmp(t->cpu, "znver", 5) == 0 || has(a, t, "sse4a");
+}
+
+/*
+ * Sets the rates of vectors of 64 bytes.  AMD has units of additions beside those of
+ * products, and Zen 4 halves its vectors; Intel has two units for both.
+ */
+static void
+set_rates(glow_arena *a, cpu_target *t)
+{
+    bool amd = is_amd(a, t);
+
+    if (t->dot_bytes < 64)
+        return;
+    t->dot_slow = amd && !has(a, t, "avxvnni");
+    t->dot_units = !amd;
+}
+
 static bool
 is_web(const cpu_target *t)
 {
@@ -102,9 +124,7 @@ probe_x86(glow_arena *a, cpu_target *t)
                 says(a, t, quads, "vpdpbusd", bytes == 64 ? "%zmm" : "%ymm")
             ? CPU_DOT_UNSIGNED
             : CPU_DOT_PAIRS;
-    /* Zen 4 has 64 bytes in two halves. */
-    t->dot_slow =
-        t->dot_bytes == 64 && has(a, t, "sse4a") && !has(a, t, "avxvnni");
+    set_rates(a, t);
 }
 
 static void

@@ -13,7 +13,6 @@
 #define LEAST_BYTES 16 /* of a vector */
 #define CACHE 40.0     /* bytes in a cycle from the core's cache */
 #define DEEPEST 65536  /* channels, so that bounds of sums fit in 64 bits */
-#define ZMM 64         /* bytes of a vector of AVX-512 */
 
 typedef cpu_winograd_integer integer;
 
@@ -219,14 +218,14 @@ direct_cycles(const cpu_target *t, const cpu_integer *s)
 /*
  * Transforms of a vector of a tile: about five instructions for each point of the
  * input, seven of the output.  Three times as long as these on an Intel Xeon with
- * vectors of 64 bytes, of which it starts two in a cycle.
+ * vectors of 64 bytes, of which it starts two in a cycle, dot products or additions.
  */
 static double
 transform_cycles(const cpu_target *t, const integer *x, int64_t inputs,
                  int64_t outputs)
 {
     double points = (double)(x->w.n * x->w.n);
-    double each = t->dot_bytes == ZMM && !t->dot_slow ? 3 : 1;
+    double each = t->dot_units ? 3 : 1;
 
     return each * points * (4 * (double)inputs + 5 * (double)outputs);
 }
