@@ -1,8 +1,12 @@
-"""Elements of QDQ models that are those of ONNX Runtime: a row of bench/quantize.
+"""QDQ models here and in ONNX Runtime: two rows of bench/quantize.
 
-Every operator by itself: quantized activations are inputs and outputs of one model, and
-the inputs have the elements that ONNX Runtime computed, so that a difference does not
-spread to operators behind.
+Elements: every operator by itself.  Quantized activations are inputs and outputs of one
+model, and the inputs have the elements that ONNX Runtime computed, so that a difference
+does not spread to operators behind.
+
+Outputs: the signal over noise of the outputs of the whole model, of both, against the
+outputs of the float model in ONNX Runtime, on the input of the profile and on shuffles of
+its elements.
 """
 
 import pathlib
@@ -17,6 +21,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "test" /
 from runtime import Runtime
 
 LEAST_EQUAL = 0.999  # of the elements of each operator; all within a step
+MOST_BELOW = 1.0  # dB of the outputs below those of ONNX Runtime
+SHUFFLES = 3
 
 
 def quantized(model):
@@ -50,8 +56,40 @@ def split(model, elements):
     return apart
 
 
-def row(net, row):
-    """The row of a quantize_speed.Network."""
+def decibels(expected, got):
+    """Least signal over noise of the outputs, each over all runs."""
+    least = float("inf")
+    for x, y in zip(zip(*expected), zip(*got)):
+        x, y = np.concatenate(x, None).astype(float), np.concatenate(y, None).astype(float)
+        noise = ((x - y) ** 2).sum()
+        if noise:
+            least = min(least, 10 * np.log10((x**2).sum() / noise))
+    return least
+
+
+def outputs_row(net, model, row):
+    """The row of outputs of a quantize_speed.Network, whose float model is at `model`."""
+    onnx_outputs = [o.name for o in onnx.load(model).graph.output]
+    first, draw = np.load(net.input), np.random.default_rng(1)
+    inputs = [first, *(draw.permutation(first.ravel()).reshape(first.shape)
+                       for _ in range(SHUFFLES))]
+    runtime, folder = Runtime(net.ort), net.tools.out / f"{net.name}.ends"
+    feed = onnx.load(model).graph.input[0].name
+    floats, theirs, ours = [], [], []
+    for x in inputs:
+        floats.append(runtime.run(model.read_bytes(), {feed: x}, onnx_outputs))
+        theirs.append(runtime.run(net.onnx.read_bytes(), {feed: x}, onnx_outputs))
+        np.save(net.tools.out / f"{net.name}.x.npy", x)
+        net.tools.run("glow-run", net.qdq, "-backend=cpu", "-O2", "-no-cache", "-input",
+                      f"{net.feed}={net.tools.out / f'{net.name}.x.npy'}", f"-output-dir={folder}")
+        ours.append([np.load(folder / f"{o}.npy") for o in onnx_outputs])
+    there, here = decibels(floats, theirs), decibels(floats, ours)
+    return row(net.name, "outputs against float, QDQ", f"ORT - {MOST_BELOW:.0f} dB",
+               f"{here:.1f} dB, ORT {there:.1f} dB", here >= there - MOST_BELOW)
+
+
+def elements_row(net, row):
+    """The row of elements of a quantize_speed.Network."""
     model = onnx.load(net.onnx)
     feed = {model.graph.input[0].name: np.load(net.input)}
     elements = peer_elements(net.ort, model, feed)

@@ -184,7 +184,8 @@ def rows(tools, names, models, ort, rounds, seconds, row):
             continue
         net = Network(tools, name, model, ort)
         if ort:
-            ok &= quantize_peer.row(net, row)
+            ok &= quantize_peer.elements_row(net, row)
+            ok &= quantize_peer.outputs_row(net, model, row)
         ok &= speeds(net, row, rounds, seconds, peer)
         ok &= memory(net, row)
         ok &= profile_cost(net, row)
