@@ -195,8 +195,21 @@ kept_of(const maker *m, int rows, cg_value line, cg_value tile)
 }
 
 /*
+ * True if the tile leaves registers for STREAMS places: LLVM's scheduler loads from all
+ * of them ahead of the multiplications, and spills the sums where there are many (13
+ * rows of two vectors: half the speed).  One row is bound by memory.
+ */
+static bool
+has_few_sums(const maker *m)
+{
+    int sums = m->s.rows * m->at.tile.blocks;
+
+    return m->s.rows == 1 || sums <= m->j->g->target->registers / 4;
+}
+
+/*
  * Chooses how weights that are not cached are read: in STREAMS places at once
- * if there is one tile, else by prefetches in all tiles, if each chunk has
+ * if there is one tile of few sums, else by prefetches in all tiles, if each chunk has
  * enough to prefetch.
  */
 static void
@@ -211,7 +224,7 @@ plan_reading(maker *m, int64_t group)
     if (!d->packed || m->by_groups ||
         glow_cpu_weight_bytes(d) <= m->j->g->target->cache_bytes / FEW_WEIGHTS)
         return;
-    if (times == 1 && d->kernel_w == 1)
+    if (times == 1 && d->kernel_w == 1 && has_few_sums(m))
         m->at.tile.streams = STREAMS;
     else if (group >= CPU_LINE / 8 * chunks)
         m->at.tile.ahead = glow_cpu_tile_ahead(&m->at.tile, group, times);
