@@ -65,6 +65,7 @@ typedef struct cpu_target {
     bool matrix;            /* and code may use it: see matrix.h */
     bool matrix_bytes;      /* and it multiplies integers of 8 bits */
     bool emulates_amx;      /* by functions in C */
+    bool bfmmla;            /* the processor has BFMMLA, which `matrix` is then */
     int winograd;           /* glow_winograd */
     int parts;              /* glow_parts */
     int packing;            /* glow_packing */

@@ -15,6 +15,13 @@
 
 typedef LLVMValueRef cg_value;
 
+/* Tiles of matrix.h in memory, where they are no registers. */
+typedef struct cg_tiles {
+    cg_value state;    /* their contents */
+    cg_value at, step; /* addresses of operands, and bytes between rows: bfmmla.c */
+    int rows, depth;
+} cg_tiles;
+
 typedef struct cg {
     LLVMContextRef context;
     LLVMModuleRef module;
@@ -25,7 +32,7 @@ typedef struct cg {
     LLVMDIBuilderRef debug; /* or NULL: see debug.h */
     LLVMMetadataRef debug_file;
     bool has_c;     /* the functions in C are linked in: see link.h */
-    cg_value tiles; /* the state of emulated tiles: see matrix.c */
+    cg_tiles tiles;
     int live;       /* lanes that are loaded and stored, or 0: all */
     LLVMTypeRef f32, f64, f16, i1, i8, i16, i32, i64, ptr;
 } cg;

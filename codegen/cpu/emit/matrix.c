@@ -1,5 +1,5 @@
 /*
- * AMX tile registers: probing and instructions.
+ * Tile registers: probing and instructions of AMX, and of BFMMLA (bfmmla.c).
  *
  * CPU names and feature strings tell which targets have AMX: LLVM has no query
  * for it, and aborts on a missing instruction.  Linux enables the tile
@@ -18,6 +18,8 @@
 
 #include "codegen/cpu/emit/matrix.h"
 
+#include "codegen/cpu/emit/bfmmla.h"
+#include "codegen/cpu/emit/feature.h"
 #include "codegen/cpu/emit/link.h"
 
 #include <string.h>
@@ -87,6 +89,16 @@ glow_cg_probe_matrix(cpu_target *t)
         t->matrix && glow_cpu_has_word(t->features, "amx-int8", named);
 }
 
+void
+glow_cg_probe_bfmmla(glow_arena *a, cpu_target *t)
+{
+    static const char *const feature = "bf16";
+
+    if (strncmp(t->triple, "aarch64", 7) == 0 && !t->sve_bytes && !t->has_amx)
+        glow_cg_features(a, t, &feature, 1, &t->bfmmla);
+    t->matrix |= t->bfmmla && !t->exact;
+}
+
 /* Code. */
 
 #define TILE_STATE (8 * 1024 + 8 * 16) /* bytes, of c/tiles.c */
@@ -105,7 +117,7 @@ call_function(cg *g, const char *name, const cg_value *args, unsigned n)
 {
     cg_value fn = glow_cg_c_function(
         g, glow_arena_printf(g->arena, "glow_c_tile_%s", name));
-    cg_value all[5] = {g->tiles};
+    cg_value all[5] = {g->tiles.state};
 
     for (unsigned i = 0; i < n; i++)
         all[i + 1] =
@@ -137,6 +149,12 @@ number(cg *g, int r)
     return LLVMConstInt(g->i8, (unsigned)r, false);
 }
 
+bool
+glow_cg_matrix_asks(const cpu_target *t)
+{
+    return t->matrix && t->has_amx && !t->emulates_amx;
+}
+
 cg_value
 glow_cg_matrix_refused(cg *g)
 {
@@ -150,8 +168,11 @@ glow_cg_matrix_refused(cg *g)
                          true, false, LLVMInlineAsmDialectATT, false);
     cg_value args[3] = {cg_i64(g, ARCH_PRCTL), cg_i64(g, REQ_XCOMP_PERM),
                         cg_i64(g, XTILEDATA)};
-    cg_value answer = LLVMBuildCall2(g->builder, t, ask, args, 3, "");
+    cg_value answer;
 
+    if (!glow_cg_matrix_asks(g->target))
+        return NULL;
+    answer = LLVMBuildCall2(g->builder, t, ask, args, 3, "");
     return cg_icmp(g, LLVMIntNE, answer, cg_i64(g, 0));
 }
 
@@ -164,6 +185,10 @@ glow_cg_matrix_begin(cg *g, int rows, int depth)
 {
     cg_value bytes[64], at;
 
+    if (g->target->bfmmla) {
+        glow_cg_bfmmla_begin(g, rows, depth);
+        return;
+    }
     for (int i = 0; i < 64; i++)
         bytes[i] = LLVMConstNull(g->i8);
     bytes[0] = number(g, 1);
@@ -175,10 +200,10 @@ glow_cg_matrix_begin(cg *g, int rows, int depth)
     }
     at = glow_cg_local(g, LLVMConstVector(bytes, 64));
     if (g->target->emulates_amx) {
-        g->tiles = glow_cg_local(
+        g->tiles.state = glow_cg_local(
             g, LLVMGetUndef(LLVMArrayType2(glow_cg_vector(g->i8, TILE_ALIGN),
                                            TILE_STATE / TILE_ALIGN)));
-        LLVMSetAlignment(g->tiles, TILE_ALIGN);
+        LLVMSetAlignment(g->tiles.state, TILE_ALIGN);
     }
     call(g, (instruction){"ldtilecfg", "begin"}, &at, 1);
 }
@@ -186,34 +211,49 @@ glow_cg_matrix_begin(cg *g, int rows, int depth)
 void
 glow_cg_matrix_end(cg *g)
 {
-    call(g, (instruction){"tilerelease", "end"}, NULL, 0);
+    if (!g->target->bfmmla)
+        call(g, (instruction){"tilerelease", "end"}, NULL, 0);
 }
 
 void
 glow_cg_matrix_zero(cg *g, int r)
 {
-    call(g, (instruction){"tilezero", "zero"}, (cg_value[]){number(g, r)}, 1);
+    if (g->target->bfmmla)
+        glow_cg_bfmmla_zero(g, r);
+    else
+        call(g, (instruction){"tilezero", "zero"}, (cg_value[]){number(g, r)},
+             1);
 }
 
 void
 glow_cg_matrix_load(cg *g, int r, cg_value at, int64_t step)
 {
-    call(g, (instruction){"tileloadd64", "load"},
-         (cg_value[]){number(g, r), at, cg_i64(g, step)}, 3);
+    if (g->target->bfmmla)
+        glow_cg_bfmmla_load(g, r, at, step);
+    else
+        call(g, (instruction){"tileloadd64", "load"},
+             (cg_value[]){number(g, r), at, cg_i64(g, step)}, 3);
 }
 
 void
 glow_cg_matrix_store(cg *g, int r, cg_value at, int64_t step)
 {
-    call(g, (instruction){"tilestored64", "store"},
-         (cg_value[]){number(g, r), at, cg_i64(g, step)}, 3);
+    if (g->target->bfmmla)
+        glow_cg_bfmmla_store(g, r, at, step);
+    else
+        call(g, (instruction){"tilestored64", "store"},
+             (cg_value[]){number(g, r), at, cg_i64(g, step)}, 3);
 }
 
 void
 glow_cg_matrix_multiply(cg *g, int sum, int left, int right)
 {
-    call(g, (instruction){"tdpbf16ps", "bf16"},
-         (cg_value[]){number(g, sum), number(g, left), number(g, right)}, 3);
+    if (g->target->bfmmla)
+        glow_cg_bfmmla_multiply(g, sum, left, right);
+    else
+        call(g, (instruction){"tdpbf16ps", "bf16"},
+             (cg_value[]){number(g, sum), number(g, left), number(g, right)},
+             3);
 }
 
 void

@@ -1,6 +1,8 @@
 /*
  * AMX of x86, for bfloat16 and integers of 8 bits: tile registers, and an instruction that multiplies
- * two tiles and adds the product to a third.
+ * two tiles and adds the product to a third.  On AArch64 with FEAT_BF16 products of
+ * bfloat16 have the same interface, with tiles in memory: an operand is read where it is
+ * when it is multiplied, so it has to stay as it was loaded until then.
  *
  * There are eight tile registers: CPU_MATRIX_LEFT accumulators of float, then
  * two with rows of the left operand, then two of the right operand, whose rows
@@ -22,9 +24,14 @@
 /* Sets t->has_amx, t->matrix and t->matrix_bytes, by the CPU and features of the target. */
 void glow_cg_probe_matrix(cpu_target *t);
 
+/* The same of t->bfmmla and t->matrix, by the machine of the target. */
+void glow_cg_probe_bfmmla(glow_arena *a, cpu_target *t);
+
+/* True if the system has to give the registers. */
+bool glow_cg_matrix_asks(const cpu_target *t);
 /*
  * Builds a system call that requests the tile registers for this process; the
- * result, an i1, is true if the system refuses.
+ * result, an i1, is true if the system refuses.  NULL if nothing is to be asked.
  */
 cg_value glow_cg_matrix_refused(cg *g);
 

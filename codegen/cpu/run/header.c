@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/cpu/emit/matrix.h"
 #include "codegen/cpu/run/module.h"
 #include "codegen/cpu/run/spaces.h"
 #include "glow/state.h"
@@ -384,7 +385,7 @@ add_returns(glow_buf *b, const cpu_plan *p)
 
     glow_buf_puts(b, "\n/* Returns 0, or the number of the instruction that "
                      "failed.");
-    if (glow_cpu_uses_matrix(p) && !t->emulates_amx)
+    if (glow_cpu_uses_matrix(p) && glow_cg_matrix_asks(t))
         glow_buf_puts(b, "  -1: Linux\n * refuses this process the registers "
                          "of AMX, which the code asks it for.");
     if (t->sve_bytes)

@@ -39,6 +39,7 @@ static const struct {
     {"x86_64", "xop"},        {"x86_64", "tbm"},
     {"aarch64", "sve"},       {"aarch64", "sve2"},
     {"aarch64", "dotprod"},   {"aarch64", "i8mm"},
+    {"aarch64", "bf16"},
 };
 
 /* A feature of the target's named processor that is not in `here`, or NULL. */

@@ -73,7 +73,7 @@ ask_for_registers(cg *g, const cpu_plan *p)
 {
     if (!p->is_entry)
         return;
-    if (glow_cpu_uses_matrix(p) && !g->target->emulates_amx)
+    if (glow_cpu_uses_matrix(p))
         refuse_if(g, glow_cg_matrix_refused(g), CPU_NO_REGISTERS);
     refuse_if(g, glow_cg_length_refused(g), CPU_NO_REGISTERS);
 }

@@ -435,6 +435,7 @@ probe(glow_arena *a, cpu_target *t)
     t->registers = count_registers(t->triple, t->vector_bytes);
     t->unroll = unroll_of(t->triple);
     glow_cg_probe_narrow(a, t);
+    glow_cg_probe_bfmmla(a, t);
     glow_cg_probe_shuffle(a, t);
     glow_cg_probe_dot(a, t);
 }
@@ -492,7 +493,10 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     }
     t->name = glow_arena_printf(a, "%.*s/%s/%s%s", (int)strcspn(t->triple, "-"),
                                 t->triple, *t->cpu ? t->cpu : "generic",
-                                t->width_text, t->matrix ? "+amx" : "");
+                                t->width_text,
+                                !t->matrix   ? ""
+                                : t->has_amx ? "+amx"
+                                             : "+bfmmla");
     if (o->tuning)
         t->tuned = glow_cpu_tuned_for(a, o->tuning, t->name);
     return t;

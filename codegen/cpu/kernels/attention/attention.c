@@ -59,7 +59,7 @@ count_of(const glow_type *t, bool by_rows)
     return t->shape.at[by_rows ? 1 : 2];
 }
 
-/* True if the shapes are multiples of matrix registers (AMX tiles). */
+/* True if the shapes are multiples of matrix registers (AMX tiles, or BFMMLA). */
 static bool
 fits_matrix(const cpu_target *t, const glow_node *n, const sizes *s)
 {

@@ -1,5 +1,5 @@
 /*
- * Attention: both matrix products by matrix registers (AMX tiles), of bfloat16.
+ * Attention: both matrix products by matrix registers (AMX tiles, or BFMMLA), of bfloat16.
  *
  * Keys are transposed in pairs, and values interleaved two by two, so panels
  * have half as many rows as of floats.  Scores are float and have the same

@@ -1,5 +1,5 @@
 /*
- * Convolution and matrix product by matrix registers (AMX tiles).
+ * Convolution and matrix product by matrix registers (AMX tiles, or BFMMLA).
  *
  * Loops, from the outermost in:
  *

@@ -1,6 +1,6 @@
 /*
  * Convolutions and matrix products of bfloat16, and of float and float16 by parts, by
- * matrix registers (AMX tiles; codegen/cpu/emit/matrix.h), on targets that have them.
+ * matrix registers (AMX tiles, or BFMMLA; codegen/cpu/emit/matrix.h), on targets that have them.
  *
  * The sums are defined in direct.h.  A tile is up to 16 pixels of a line of the
  * result times 16 output channels; blocks of two by two tiles share their

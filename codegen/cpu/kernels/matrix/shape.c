@@ -8,7 +8,8 @@
  * rows are a pair of the depth for each channel.
  *
  * Cycles are measured: a multiplication takes one for each row, but eight at
- * least, and its operands take about as long to load (Sapphire Rapids).
+ * least, and its operands take about as long to load (Sapphire Rapids).  Those of BFMMLA
+ * are counts of instructions, which no processor has been asked about.
  */
 
 #include <math.h>
@@ -23,6 +24,7 @@
 #define VECTOR 4.0  /* cycles of a vector of results */
 #define BEGIN 80.0  /* of a pair of tiles */
 #define CALL 300.0  /* of the kernel */
+#define LOADS 2.0   /* of vectors in a cycle, of AArch64 */
 #define WORTH 0.9   /* of the time of vectors */
 #define CUT 0.6     /* of the cache for split input and weights of a cut */
 #define MOST_CUTS 16
@@ -299,6 +301,8 @@ glow_cpu_matrix_beside(const matrix *m, int64_t group)
 int64_t
 glow_cpu_matrix_cache(const cpu_target *t)
 {
+    if (t->bfmmla)
+        return t->cache_bytes;
     return 2 * t->cache_bytes; /* other kernels count on half of it */
 }
 
@@ -391,12 +395,31 @@ glow_cpu_matrix_units(const cpu_target *t, const direct *d)
 
 /* Cycles. */
 
+/*
+ * One unit of the depth of a pair of tiles by BFMMLA, by its instructions (bfmmla.c): two
+ * in three of those on vectors multiply, and the others make vectors of the operands.  They
+ * take as long as the loads at least, with those of sums for each product of tiles.
+ */
+static double
+bfmmla_cycles(const cpu_target *t, const matrix *m, int beside)
+{
+    double squares = (double)(cg_ceil_div(m->rows, 2) * CPU_MATRIX_LANES / 2);
+    double steps = (double)cg_ceil_div(m->unit, 4);
+    double products = m->parts * (m->parts + 1) / 2.0;
+    double vectors = 1.5 * squares * steps / t->multiplies;
+    double loads = (0.75 * squares * steps + 2 * squares) / LOADS;
+
+    return 2 * beside * products * (vectors > loads ? vectors : loads);
+}
+
 /* One unit of the depth of a pair of tiles. */
 static double
-unit_cycles(const matrix *m, int beside)
+unit_cycles(const cpu_target *t, const matrix *m, int beside)
 {
     double rows = m->rows;
 
+    if (t->bfmmla)
+        return bfmmla_cycles(t, m, beside);
     if (m->parts == 3) /* six products */
         return beside == 2 ? 294 + 6 * rows : 147 + 3 * rows;
     if (m->parts == 2) /* three products, twice the loads */
@@ -451,8 +474,8 @@ glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
                     (m->d.w_batch ? 1 : (double)m->d.batch);
     int last = glow_cpu_matrix_beside(m, m->groups - 1);
 
-    cycles = (double)(m->groups - 1) * (BEGIN + chunks * unit_cycles(m, 2));
-    cycles += BEGIN + chunks * unit_cycles(m, last);
+    cycles = (double)(m->groups - 1) * (BEGIN + chunks * unit_cycles(t, m, 2));
+    cycles += BEGIN + chunks * unit_cycles(t, m, last);
     cycles = images * (m->cuts * cycles * pairs + result_cycles(t, m) +
                        far_cycles(t, m, pairs));
     if (m->copies)
@@ -528,7 +551,7 @@ glow_cpu_matrix_remark(const cpu_target *t, const direct *d, bool taken,
                                "of at most 1e-5 of the largest result");
     if (t->parts != GLOW_PARTS_SIX)
         u.parts = GLOW_PARTS_AUTO;
-    u.matrix = t->has_amx;
+    u.matrix = t->has_amx || t->bfmmla;
     if (taken || t->choice || !u.matrix || !glow_cpu_matrix_of(&u, d, &m))
         return;
     pays = glow_cpu_takes_matrix(&u, d);

@@ -8,10 +8,11 @@ groups, vectors or tiles; weights have offsets or not; inputs are i8 and ui8.
 
 import pathlib
 import re
-import subprocess
 import sys
 
 import numpy as np
+
+import qemu
 
 random = np.random.default_rng(7)
 
@@ -76,31 +77,12 @@ NODES = [
 ]
 
 
-def run(*command, **options):
-    done = subprocess.run(list(map(str, command)), capture_output=True, check=False, **options)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}\n{done.stderr.decode()}")
-    return done.stdout
-
-
 def check(folder, driver, features):
-    run("glow-opt", "-O2", "-emit-bundle", "-target=aarch64-linux-gnu", f"-features={features}",
-        "net.gir", "-o", "net", cwd=folder)
-    run("clang-19", "--target=aarch64-linux-gnu", "-O1", "-ffreestanding", "-fno-pic", "-nostdlib",
-        "-static", "-fuse-ld=lld-19", "-I", ".", driver, "net.o", "-o", "net", cwd=folder)
-    header = (folder / "net.h").read_text()
-    sizes = {m[1]: int(m[2]) for m in re.finditer(r"#define NET_(\w+) (\d+)", header)}
-    memory = bytearray(sizes["PLACEHOLDERS_SIZE"])
-    for i in range(len(NODES)):
-        x = np.load(folder / f"x{i}.npy").tobytes()
-        at = sizes[f"X{i}_OFFSET"]
-        memory[at:at + len(x)] = x
-    weights = (folder / "net.weights").read_bytes()[:sizes["CONSTANTS_SIZE"]]
-    got = run("qemu-aarch64", "-cpu", "max", folder / "net", input=weights + memory)
+    got = qemu.run_bundle(folder, driver, features,
+                          {f"x{i}": np.load(folder / f"x{i}.npy") for i in range(len(NODES))})
     for i in range(len(NODES)):
         expected = np.load(folder / f"y{i}.npy").tobytes()
-        at = sizes[f"Y{i}_OFFSET"]
-        off = sum(a != b for a, b in zip(expected, got[at:at + len(expected)]))
+        off = sum(a != b for a, b in zip(expected, got(f"y{i}", len(expected))))
         if off:
             sys.exit(f"{features}: {off} of {len(expected)} bytes of y{i} differ")
     print(f"{features}: {len(NODES)} results are equal")
@@ -121,7 +103,7 @@ def main():
         values = drawn(x, [int(d) for d in dims.split(" x ")])
         np.save(folder / f"x{i}.npy", values.astype(np.uint8 if x == "ui8" else np.int8))
         options += [f"-input=x{i}={folder}/x{i}.npy", f"-output=y{i}={folder}/y{i}.npy"]
-    run("glow-run", "-backend=interp", folder / "net.gir", *options)
+    qemu.run("glow-run", "-backend=interp", folder / "net.gir", *options)
     for features in sys.argv[3:]:
         check(folder, driver, features)
 
