@@ -118,6 +118,7 @@ gather_alone(service *s, glow_request *b)
     if (!s->alone)
         s->last_alone = &s->alone;
     x->next = NULL;
+    b->kills = x->suspect;
     b->slices = x;
     b->samples = x->count;
 }
@@ -226,13 +227,28 @@ copy_outputs(const glow_request *b)
 
 /* The end of a batch. */
 
-/* Lets a slice of a batch that failed wait, to be tried alone. */
-static void
-try_alone(service *s, const slice *x)
+/* True if a request of the batch is at fault: the network failed, or devices were lost. */
+static bool
+has_culprit(const glow_request *b)
 {
+    return b->end.outcome == GLOW_RUN_FAILED ||
+           (b->end.outcome == GLOW_RUN_REFUSED && b->kills > 1);
+}
+
+/*
+ * Lets a slice of `b` wait, to be tried alone.  If the batch ended two devices, one more is
+ * enough to refuse the request.
+ */
+static void
+try_alone(const glow_request *b, const slice *x)
+{
+    service *s = b->service;
     slice *again = glow_heap_new(sizeof *again);
 
-    *again = (slice){.request = x->request, .first = x->first, .count = x->count};
+    *again = (slice){.request = x->request,
+                     .first = x->first,
+                     .count = x->count,
+                     .suspect = b->kills > 1};
     *s->last_alone = again;
     s->last_alone = &again->next;
 }
@@ -245,8 +261,8 @@ end_slice(const glow_request *b, const slice *x, bool only, todo *t)
 
     if (r->ended)
         return;
-    if (b->end.outcome == GLOW_RUN_FAILED && !only) {
-        try_alone(b->service, x);
+    if (has_culprit(b) && !only) {
+        try_alone(b, x);
         return;
     }
     if (b->end.outcome == GLOW_RUN_DONE && r->left > x->count) {

@@ -155,7 +155,8 @@ glow_run_next(glow_host *h, todo *t)
         next = h->queue; /* anything may have happened */
     }
     for (service *s = h->services; s; s = s->next)
-        glow_run_batch(s, glow_now(), t);
+        if (s->batch > 1)
+            glow_run_batch(s, glow_now(), t);
 }
 
 /* The lock. */

@@ -170,6 +170,7 @@ struct glow_request {
 struct slice {
     glow_request *request;
     int first, count;
+    bool suspect; /* devices were lost in its batch */
     slice *next;
 };
 
