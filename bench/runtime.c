@@ -1,6 +1,7 @@
 /*
- * Overhead of the runtime for each part of a network: on each executor, with devices in
- * processes, and with a trace.
+ * Overhead of the runtime for each part of a network: on each executor, with a trace, and with
+ * devices in processes, which copy values of 16 bytes to 1 MiB in and out of shared memory, and
+ * add up their checksums.
  *
  *     runtime [ROUNDS]
  *
@@ -62,27 +63,27 @@ begin(void)
 }
 
 static void
-write_chain(const char *path, int parts)
+write_chain(const char *path, int parts, int floats)
 {
     FILE *f = fopen(path, "w");
 
     if (!f)
         exit(1);
-    fprintf(f, "gir 1\nplaceholder @x : float<4>\nplaceholder @y : float<4>\n");
+    fprintf(f, "gir 1\nplaceholder @x : float<%d>\nplaceholder @y : float<%d>\n", floats, floats);
     for (int i = 0; i < parts; i++)
         fprintf(f,
-                "placeholder @i%d : float<4>\nplaceholder @o%d : float<4>\n"
+                "placeholder @i%d : float<%d>\nplaceholder @o%d : float<%d>\n"
                 "function @part%d attributes {Inputs: [@i%d], Outputs: [@o%d]} {\n"
-                "  %%a = Relu(@i%d) : float<4>\n  %%s = Save(%%a, @o%d)\n}\n",
-                i, i, i, i, i, i, i);
+                "  %%a = Relu(@i%d) : float<%d>\n  %%s = Save(%%a, @o%d)\n}\n",
+                i, floats, i, floats, i, i, i, i, floats, i);
     fprintf(f, "function @main {\n");
     for (int i = 0; i < parts; i++) {
         char from[16] = "@x";
 
         if (i > 0)
             snprintf(from, sizeof from, "%%p%d", i - 1);
-        fprintf(f, "  %%p%d = Run([%s]) {Body: @part%d, Device: \"d%d\"} : float<4>\n", i,
-                from, i, i % DEVICES);
+        fprintf(f, "  %%p%d = Run([%s]) {Body: @part%d, Device: \"d%d\"} : float<%d>\n", i,
+                from, i, i % DEVICES, floats);
     }
     fprintf(f, "  %%s = Save(%%p%d, @y)\n}\n", parts - 1);
     fclose(f);
@@ -122,22 +123,36 @@ processor(void)
 
 typedef struct row {
     const char *name, *executor;
-    bool isolate, trace;
+    bool isolate, trace, checksums;
+    int floats; /* of each value; 0: 4 */
 } row;
 
 static const row rows[] = {
-    {"serial", "serial", false, false},
-    {"threads", "threads", false, false},
-    {"threads, trace", "threads", false, true},
-    {"starpu", "starpu", false, false},
-    {"processes", "threads", true, false},
+    {"serial", "serial", false, false, false, 0},
+    {"threads", "threads", false, false, false, 0},
+    {"threads, trace", "threads", false, true, false, 0},
+    {"starpu", "starpu", false, false, false, 0},
+    {"processes", "threads", true, false, false, 0},
+    {"  checksums", "threads", true, false, true, 0},
+    {"  of 64 KiB", "threads", true, false, false, 1 << 14},
+    {"    checksums", "threads", true, false, true, 1 << 14},
+    {"  of 1 MiB", "threads", true, false, false, 1 << 18},
+    {"    checksums", "threads", true, false, true, 1 << 18},
 };
 
 typedef struct setup {
     glow_context *ctx;
     glow_host *host;
     glow_service *service;
+    float *x;
+    size_t bytes;
 } setup;
+
+static int
+floats_of(const row *r)
+{
+    return r->floats ? r->floats : 4;
+}
 
 /* False: this system lacks the executor. */
 static bool
@@ -145,7 +160,9 @@ open_host(setup *s, const row *r, const char *program, const char *path)
 {
     const char *const command[] = {program, busy ? "busy" : "idle", NULL};
     glow_host_options o = {.trace = r->trace};
-    glow_run_device_options d = {.backend = &backend, .command = command};
+    glow_run_device_options d = {.backend = &backend,
+                                 .command = command,
+                                 .checksums = r->checksums};
 
     s->ctx = begin();
     o.executor = glow_executor_open(s->ctx, r->executor);
@@ -168,7 +185,9 @@ open_host(setup *s, const row *r, const char *program, const char *path)
                        &(glow_service_options){.name = "net", .path = path}))
         exit(1);
     s->service = glow_host_find(s->host, "net");
-    return true;
+    s->bytes = (size_t)floats_of(r) * sizeof *s->x;
+    s->x = calloc(1, s->bytes);
+    return s->x;
 }
 
 static void
@@ -177,6 +196,7 @@ close_host(setup *s)
     glow_service_release(s->service);
     glow_host_free(s->host);
     glow_context_free(s->ctx);
+    free(s->x);
 }
 
 static void
@@ -191,8 +211,7 @@ finish(glow_request *r)
 static void
 send(const setup *s, int count, int most)
 {
-    static const float x[4];
-    const glow_input in = {.name = "x", .data = x, .bytes = sizeof x};
+    const glow_input in = {.name = "x", .data = s->x, .bytes = s->bytes};
     glow_request *window[8] = {0};
 
     for (int i = 0; most == 0 && i < count; i++)
@@ -232,7 +251,7 @@ measure(const row *r, const char *program, const char *path, int parts, int coun
 {
     setup s;
 
-    write_chain(path, parts);
+    write_chain(path, parts, floats_of(r));
     if (!open_host(&s, r, program, path))
         return false;
     for (int i = 0; i < n; i++)

@@ -21,6 +21,7 @@ typedef struct child {
     glow_loaded *networks[MOST_NETWORKS];
     char *shared; /* memory, and its bytes */
     size_t size;
+    bool checks;     /* buffers have checksums */
     uint32_t number; /* of the message that is answered */
     char error[240]; /* the first report */
 } child;
@@ -155,21 +156,60 @@ load(child *c, const wire_head *h, const char *payload)
     return send_ports(c, l);
 }
 
+/* The first port of a run whose tensor is not as it was written; NULL: none. */
+static const glow_port *
+changed_port(const glow_loaded *l, const uint64_t *at)
+{
+    for (int i = 0; i < l->n_ports; i++) {
+        void *data = (void *)(uintptr_t)at[i];
+        const uint64_t sum =
+            l->ports[i].read ? glow_wire_sum(data, (size_t)l->ports[i].bytes) : 0;
+
+        if (l->ports[i].read && memcmp(glow_wire_sum_of(data), &sum, sizeof sum) != 0)
+            return &l->ports[i];
+    }
+    return NULL;
+}
+
+/* Writes the checksums of what a run has written. */
+static void
+write_sums(const glow_loaded *l, const uint64_t *at)
+{
+    for (int i = 0; i < l->n_ports; i++) {
+        void *data = (void *)(uintptr_t)at[i];
+        uint64_t sum;
+
+        if (!l->ports[i].written)
+            continue;
+        sum = glow_wire_sum(data, (size_t)l->ports[i].bytes);
+        memcpy(glow_wire_sum_of(data), &sum, sizeof sum);
+    }
+}
+
 static bool
 run(child *c, const wire_head *h, uint64_t *at)
 {
     glow_loaded *l = h->network < MOST_NETWORKS ? c->networks[h->network] : NULL;
+    const glow_port *changed;
     glow_report_text why = {0};
 
     if (!l || h->size != (size_t)l->n_ports * sizeof *at)
         return fail(c, GLOW_RUN_LOST, "the message is not one");
     for (int i = 0; i < l->n_ports; i++) {
-        if (at[i] % WIRE_LINE || at[i] > c->size ||
+        if (at[i] % WIRE_LINE || !at[i] || at[i] > c->size ||
             (size_t)l->ports[i].bytes > c->size - at[i])
             return fail(c, GLOW_RUN_LOST, "a buffer is not in shared memory");
         at[i] += (uint64_t)(uintptr_t)c->shared;
     }
+    changed = c->checks ? changed_port(l, at) : NULL;
+    if (changed) {
+        snprintf(why.text, sizeof why.text, "the tensor of %.100s changed in shared memory",
+                 changed->name);
+        return fail(c, GLOW_RUN_LOST, why.text);
+    }
     why.outcome = glow_run_loaded(l, 0, NULL, at, &why);
+    if (c->checks && why.outcome == GLOW_RUN_DONE)
+        write_sums(l, at);
     return why.outcome == GLOW_RUN_DONE
                ? answer(c, &(wire_head){.kind = WIRE_DONE}, NULL)
                : fail(c, why.outcome, why.text);
@@ -208,6 +248,10 @@ serve_one(child *c)
         break;
     case WIRE_UNLOAD:
         ok = unload(c, &h);
+        break;
+    case WIRE_CHECK:
+        c->checks = true;
+        ok = answer(c, &(wire_head){.kind = WIRE_DONE}, NULL);
         break;
     case WIRE_RUN:
         ok = run(c, &h, payload);

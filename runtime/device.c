@@ -8,6 +8,7 @@
 #include "glow/backend.h"
 #include "glow/diag.h"
 #include "runtime/heap.h"
+#include "runtime/wire.h"
 
 void
 glow_run_base_begin(run_base *b, const glow_run_device_options *o)
@@ -127,6 +128,18 @@ glow_run_sleep_until(int64_t at)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
+/* Writes the checksum of a tensor that was copied in, or compares it; false: it differs. */
+static bool
+settle_checksum(const run_copy *c)
+{
+    void *place = glow_wire_sum_of((void *)(uintptr_t)c->at);
+    const uint64_t sum = glow_wire_sum(c->host, (size_t)c->bytes);
+
+    if (c->in)
+        memcpy(place, &sum, sizeof sum);
+    return memcmp(place, &sum, sizeof sum) == 0;
+}
+
 static void
 move(const run_copy *c)
 {
@@ -153,6 +166,11 @@ do_copy(void *work, int worker, glow_report_text *r)
     if (glow_run_base_is_lost(b, r))
         return GLOW_RUN_CANCELLED;
     move(c);
+    if (c->checksum && !settle_checksum(c)) {
+        snprintf(r->text, sizeof r->text, "a tensor changed in memory shared with device %s",
+                 b->options.name);
+        return GLOW_RUN_LOST;
+    }
     if (c->ps)
         glow_run_sleep_until(begin + c->ps * c->bytes / 1000);
     pthread_mutex_lock(&b->lock);

@@ -49,6 +49,7 @@ typedef struct run_copy {
     uint64_t at;
     int64_t bytes, ps;
     bool in; /* into the device, for the statistics */
+    bool checksum; /* of the tensor, before `at`, as of wire.h */
 } run_copy;
 
 /* Puts a copy into the queue; `c` is copied. */

@@ -116,17 +116,17 @@ make_shared(glow_run_device *d)
         }
         d->shared = p;
         d->free = glow_heap_new(sizeof *d->free);
-        *d->free =
-            (span){WIRE_LINE, d->size - WIRE_LINE, NULL}; /* 0 is no buffer */
+        *d->free = (span){0, d->size, NULL};
         return true;
     }
     return false;
 }
 
+/* The bytes of a span for a buffer: its lines, and one before it, which has its checksum. */
 static size_t
-rounded(int64_t bytes)
+span_bytes(int64_t bytes)
 {
-    return ((size_t)bytes + WIRE_LINE) / WIRE_LINE * WIRE_LINE;
+    return ((size_t)bytes + 2 * WIRE_LINE) / WIRE_LINE * WIRE_LINE;
 }
 
 static bool
@@ -139,7 +139,7 @@ allocate(glow_run_device *d, int64_t bytes, glow_buffer *out)
         return false;
     if (!glow_run_base_reserve(&d->base, bytes))
         return false;
-    size = rounded(bytes);
+    size = span_bytes(bytes);
     pthread_mutex_lock(&d->base.lock);
     for (span **at = &d->free; *at && !ok; at = &(*at)->next) {
         span *s = *at;
@@ -148,7 +148,7 @@ allocate(glow_run_device *d, int64_t bytes, glow_buffer *out)
             continue;
         if (!back(d, s->at + size))
             break; /* nor are there pages farther on */
-        *out = (glow_buffer){.at = s->at, .bytes = bytes};
+        *out = (glow_buffer){.at = s->at + WIRE_LINE, .bytes = bytes};
         s->at += size;
         s->bytes -= size;
         ok = true;
@@ -182,7 +182,7 @@ free_buffer(glow_run_device *d, glow_buffer *b)
 {
     span *s = glow_heap_new(sizeof *s), *before = NULL, **at;
 
-    *s = (span){.at = (size_t)b->at, .bytes = rounded(b->bytes)};
+    *s = (span){.at = (size_t)b->at - WIRE_LINE, .bytes = span_bytes(b->bytes)};
     pthread_mutex_lock(&d->base.lock);
     for (at = &d->free; *at && (*at)->at < s->at; at = &(*at)->next)
         before = *at;
@@ -296,6 +296,12 @@ start(glow_run_device *d)
         transact(d, &(wire_head){.kind = WIRE_MAP, .bytes = (int64_t)d->size},
                  NULL, d->memory, ANSWER_SECONDS, &reply, &answer) == WIRE_OK &&
         reply.kind == WIRE_DONE;
+    free(answer);
+    if (!ok || !d->base.options.checksums)
+        return ok;
+    ok = transact(d, &(wire_head){.kind = WIRE_CHECK}, NULL, -1, ANSWER_SECONDS, &reply,
+                  &answer) == WIRE_OK &&
+         reply.kind == WIRE_DONE;
     free(answer);
     return ok;
 }
@@ -596,6 +602,7 @@ copy(glow_run_device *d, const glow_buffer *to, const glow_buffer *from,
         .at = (uint64_t)(uintptr_t)(d->shared + (in ? to->at : from->at)),
         .bytes = to->bytes < from->bytes ? to->bytes : from->bytes,
         .in = in,
+        .checksum = d->base.options.checksums,
     };
 
     glow_run_base_copy(d->copies, &c, command);

@@ -3,6 +3,9 @@
  * machine.  A message is a head, its payload, and for WIRE_MAP a descriptor.  Checksums
  * of head and payload tell a message from other bytes; after one that is garbled nothing
  * on the socket can be trusted.
+ *
+ * After WIRE_CHECK the line before each buffer ends with a checksum of its tensor, of 8 bytes,
+ * written by the process that writes the tensor, and checked by the one that reads it.
  */
 
 #ifndef RUNTIME_WIRE_H
@@ -14,6 +17,7 @@ typedef enum wire_kind {
     WIRE_MAP,    /* bytes: of the shared memory whose descriptor comes along */
     WIRE_LOAD,   /* three texts: path, function, passes; "" for NULL */
     WIRE_UNLOAD, /* network */
+    WIRE_CHECK,  /* buffers have checksums from now on */
     WIRE_RUN,    /* network; payload: an offset in shared memory for each port */
     WIRE_DONE,   /* an answer; of WIRE_LOAD, with its ports and bytes */
     WIRE_FAILED, /* an answer; outcome; payload: a text */
@@ -60,5 +64,17 @@ bool glow_wire_send(int socket, const wire_head *h, const void *payload,
  * may be NULL.
  */
 wire_end glow_wire_receive(int socket, wire_head *h, void **payload, int *fd);
+
+/*
+ * The checksum of `size` bytes.  No change within one word of 8 bytes leaves it the same, and
+ * any other with a chance of 2^-64.
+ */
+uint64_t glow_wire_sum(const void *data, size_t size);
+/* The place of the checksum of the tensor at `buffer`. */
+static inline void *
+glow_wire_sum_of(void *buffer)
+{
+    return (char *)buffer - sizeof(uint64_t);
+}
 
 #endif

@@ -44,6 +44,7 @@ typedef struct glow_device {
     double seconds_per_transfer;
     const glow_device_step *steps; /* of `profile`; none: NULL */
     size_t n_steps;
+    bool checksums; /* of tensors, where the device is a process of its own */
 } glow_device;
 
 typedef struct glow_devices {

@@ -38,6 +38,8 @@ typedef struct glow_run_device_options {
      * device on descriptor 3 (glow_run_device_serve); ended by NULL.
      */
     const char *const *command;
+    /* Kind remote: who reads a tensor in shared memory checks that it is as it was written. */
+    bool checksums;
     /* Kind sim: nanoseconds of a run, and of a copied byte times 1000. */
     int64_t run_ns, copy_ps;
     /* Kind sim: this run (from 1) fails, hangs, or ends the device; 0: none. */

@@ -187,6 +187,14 @@ read_target(const reader *r, const json_t *v, glow_device *d)
 }
 
 static bool
+read_checksums(const reader *r, const json_t *v, glow_device *d)
+{
+    d->checksums = json_is_true(v);
+    return json_is_boolean(v) ||
+           wrong(r, NULL, "'checksums' of device '%s' must be true or false", d->name);
+}
+
+static bool
 read_member(const reader *r, const char *member, const json_t *v,
             glow_device *d)
 {
@@ -206,9 +214,11 @@ read_member(const reader *r, const char *member, const json_t *v,
         return read_rate(r, d, member, v, false, &d->bytes_per_second);
     if (strcmp(member, "seconds_per_transfer") == 0)
         return read_rate(r, d, member, v, true, &d->seconds_per_transfer);
+    if (strcmp(member, "checksums") == 0)
+        return read_checksums(r, v, d);
     return wrong(r,
                  "there are: name, backend, memory, target, profile, "
-                 "bytes_per_second, seconds_per_transfer",
+                 "bytes_per_second, seconds_per_transfer, checksums",
                  "device '%s' has no '%s'", d->name, member);
 }
 

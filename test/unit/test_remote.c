@@ -39,6 +39,9 @@ typedef enum fault {
     TWICE,
     FLIPPED, /* one bit of it */
     PORTS,   /* wrong bytes of a payload, with right checksums */
+    INPUT,   /* none, and a bit of input x in shared memory changes before the run */
+    OUTPUT,  /* none, and one of output y after it */
+    SUM,     /* none, and one of the checksum of x */
     FAULTS,  /* none */
     LOGGING, /* none, and it writes down what it runs */
 } fault;
@@ -178,6 +181,16 @@ send_wrong(int socket, fault f, wire_head h, char *payload, uint64_t seed)
     return f != CUT && f != SHORT;
 }
 
+/* Changes a bit of the shared memory of the tensors of a run. */
+static void
+change_tensor(fault f, char *shared, const uint64_t *offsets, uint64_t seed)
+{
+    char *at = shared + offsets[f == OUTPUT]; /* ports x, y */
+
+    at += f == SUM ? -(ptrdiff_t)(1 + seed % 8) : (ptrdiff_t)(seed % 16);
+    *at ^= (char)(1 << seed / 16 % 8);
+}
+
 /* True for one caller. */
 static bool
 is_first(const char *path)
@@ -198,6 +211,7 @@ be_device(fault f, int at, uint64_t seed, const char *path)
     pthread_t thread;
     wire_head h;
     void *payload;
+    char *shared = NULL;
     bool ok = true, first = is_first(path);
 
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
@@ -206,6 +220,15 @@ be_device(fault f, int at, uint64_t seed, const char *path)
     if (pthread_create(&thread, NULL, serve, &s) != 0)
         return 1;
     for (int i = 1; ok && glow_wire_receive(3, &h, &payload, &fd) == WIRE_OK; i++) {
+        uint64_t offsets[2] = {0};
+        bool changes = first && i == at && h.kind == WIRE_RUN;
+
+        if (fd >= 0)
+            shared = mmap(NULL, (size_t)h.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (changes)
+            memcpy(offsets, payload, sizeof offsets);
+        if (changes && (f == INPUT || f == SUM))
+            change_tensor(f, shared, offsets, seed);
         ok = glow_wire_send(pair[0], &h, payload, fd);
         if (fd >= 0)
             close(fd);
@@ -213,7 +236,9 @@ be_device(fault f, int at, uint64_t seed, const char *path)
         ok = ok && glow_wire_receive(pair[0], &h, &payload, NULL) == WIRE_OK;
         if (!ok)
             break;
-        ok = first && i == at ? send_wrong(3, f, h, payload, seed)
+        if (changes && f == OUTPUT)
+            change_tensor(f, shared, offsets, seed);
+        ok = first && i == at && f < INPUT ? send_wrong(3, f, h, payload, seed)
                               : glow_wire_send(3, &h, payload, -1);
         free(payload);
     }
@@ -258,6 +283,8 @@ write_network(const bench *b, int count)
     fclose(f);
 }
 
+static bool checksums; /* of the next device */
+
 /* False if the device cannot be added; its first process has a fault. */
 static bool
 begin(bench *b, fault f, int at, uint64_t seed)
@@ -286,6 +313,7 @@ begin(bench *b, fault f, int at, uint64_t seed)
                                     .name = "d",
                                     .backend = glow_find_backend(b->ctx, "interp"),
                                     .command = b->command,
+                                    .checksums = checksums,
                                 });
 }
 
@@ -528,6 +556,68 @@ test_no_memory(void **state)
     end(&b);
 }
 
+/*
+ * A bit of a tensor, or of its checksum, that changes in shared memory: the process is started
+ * again, and all requests have the right results.  Without checksums one has wrong results.
+ */
+static void
+test_changed_tensors(void **state)
+{
+    const fault faults[] = {INPUT, OUTPUT, SUM};
+
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        uint64_t seed = (uint64_t)k * 37;
+        glow_request *r[4];
+        bench b;
+
+        checksums = k < 3;
+        /* Messages before the second run: of memory, checksums, the network, and the first. */
+        assert_true(begin(&b, faults[k % 3], checksums ? 5 : 4, seed));
+        assert_true(add_service(&b));
+        for (int i = 0; i < 4; i++) {
+            size_t bytes;
+            bool same = true;
+
+            r[i] = ask(&b, (float)(i + 1));
+            if (checksums) {
+                expect(r[i], (float)(i + 1));
+                continue;
+            }
+            assert_int_equal(glow_fence_wait(glow_request_fence(r[i]), NEVER, NULL),
+                             GLOW_RUN_DONE);
+            for (int j = 0; j < 4; j++)
+                same = same && ((const float *)glow_request_output(r[i], "y", &bytes))[j] ==
+                                   (float)(2 * (i + 1 + j));
+            assert_true(same == (i != 1 || faults[k % 3] == SUM));
+            glow_request_release(r[i]);
+        }
+        assert_int_equal(losses(&b), checksums);
+        end(&b);
+    }
+    checksums = false;
+}
+
+/* Every bit, and every length, counts. */
+static void
+test_sums(void **state)
+{
+    unsigned char data[200] = {0};
+
+    (void)state;
+    for (size_t size = 0; size < sizeof data; size++) {
+        uint64_t sum = glow_wire_sum(data, size);
+
+        assert_true(sum != 0); /* a page of zeros is no tensor of zeros */
+        assert_true(sum != glow_wire_sum(data, size + 1));
+        for (size_t bit = 0; bit < 8 * size; bit++) {
+            data[bit / 8] ^= (unsigned char)(1 << bit % 8);
+            assert_true(glow_wire_sum(data, size) != sum);
+            data[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        }
+    }
+}
+
 /* No process can take memory away that others have mapped. */
 static void
 test_memory_is_sealed(void **state)
@@ -713,6 +803,8 @@ main(int argc, char **argv)
         cmocka_unit_test(test_other_network),
         cmocka_unit_test(test_kills),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_changed_tensors),
+        cmocka_unit_test(test_sums),
         cmocka_unit_test(test_memory_is_sealed),
         cmocka_unit_test(test_wrong_messages),
     };

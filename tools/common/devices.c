@@ -14,6 +14,8 @@ tool_check_devices(tool *t, const tool_devices *v)
         return tool_usage(t, "add -isolate",
                           "-limit-ms goes with -isolate, and takes 0 to a day of "
                           "them");
+    if (v->checksums && !v->isolate)
+        return tool_usage(t, "add -isolate", "-checksums goes with -isolate");
     return TOOL_GO_ON;
 }
 
@@ -52,7 +54,7 @@ tool_open_host(tool *t, const tool_devices *v, const glow_host_options *host,
     const tool_list none = {0};
     glow_target_options *code = GLOW_NEW(t->arena, glow_target_options);
     glow_host_options with = *host;
-    glow_run_device_options o = {.code = code, .memory = v->memory};
+    glow_run_device_options o = {.code = code, .memory = v->memory, .checksums = v->checksums};
 
     *code = (glow_target_options){.cpu = v->cpu, .features = v->features};
     o.backend = tool_find_backend(t, v->backend, &none, &code->options);

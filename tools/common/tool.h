@@ -264,7 +264,7 @@ typedef struct tool_devices {
     int64_t memory;       /* 0: not bounded */
     const char *executor; /* NULL: threads */
     int64_t count, limit_ms;
-    bool isolate;
+    bool isolate, checksums;
 } tool_devices;
 
 #define TOOL_EXECUTOR_HELP                                                    \
@@ -322,6 +322,13 @@ typedef struct tool_devices {
          NULL,                                                               \
          group,                                                              \
          "with -isolate: end a process whose run takes longer (no limit)"},  \
+        {"checksums",                                                        \
+         TOOL_FLAG,                                                          \
+         (offset) + offsetof(tool_devices, checksums),                       \
+         NULL,                                                               \
+         NULL,                                                               \
+         group,                                                              \
+         "with -isolate: check tensors in memory shared with a process"},    \
     {                                                                        \
         "memory", TOOL_BYTES, (offset) + offsetof(tool_devices, memory),     \
             "BYTES", NULL, group,                                            \

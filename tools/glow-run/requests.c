@@ -74,6 +74,7 @@ add_device(sending *s, const char *name, const glow_device *d)
         .backend = d->backend,
         .code = own,
         .memory = d->memory == INT64_MAX ? 0 : d->memory,
+        .checksums = d->checksums,
         .command = tool_device_command(&r->tool, d->backend_text, r->values.cpu,
                                        r->values.features),
     };
