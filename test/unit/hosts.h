@@ -21,7 +21,8 @@
 
 typedef struct bench {
     char path[64];
-    char ids[64]; /* of reports, in the order of their coming */
+    char state[80]; /* a file for state objects */
+    char ids[64];   /* of reports, in the order of their coming */
     glow_context *ctx;
     glow_host *host;
     glow_service *service; /* NULL: none yet */
@@ -41,6 +42,7 @@ open_bench(bench *b, const char *name, const char *text, const glow_host_options
 
     *b = (bench){0};
     snprintf(b->path, sizeof b->path, "/tmp/glow-%s-%d.gir", name, (int)getpid());
+    snprintf(b->state, sizeof b->state, "%s.safetensors", b->path);
     f = fopen(b->path, "w");
     assert_non_null(f);
     fputs(text, f);
@@ -51,18 +53,19 @@ open_bench(bench *b, const char *name, const char *text, const glow_host_options
 }
 
 static inline void
-close_bench(bench *b)
+end(bench *b)
 {
     if (b->service)
         glow_service_release(b->service);
     glow_host_free(b->host);
     glow_context_free(b->ctx);
     unlink(b->path);
+    unlink(b->state);
 }
 
 /* Adds the network as service net, in the place of one that is there. */
 static inline void
-add_net(bench *b, glow_service_options o)
+add_service(bench *b, glow_service_options o)
 {
     o.name = "net";
     o.path = b->path;

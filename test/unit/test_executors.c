@@ -86,7 +86,7 @@ begin(bench *b, const glow_host_options *o)
             &(glow_run_device_options){.name = names[i], .backend = &backends[i]}));
         atomic_store(&of_device[i], 0);
     }
-    add_net(b, (glow_service_options){.active = 8});
+    add_service(b, (glow_service_options){.active = 8});
     atomic_store(&runs, 0);
     atomic_store(&most, 0);
     atomic_store(&pause_ns, 0);
@@ -137,7 +137,7 @@ test_chains_stay_on_their_thread(void **state)
         assert_int_equal(atomic_load(&runs), PARTS);
         assert_int_equal(count_runs(threads[0]), PARTS);
         assert_int_equal(count_runs(pthread_self()), 0);
-        close_bench(&b);
+        end(&b);
     }
 }
 
@@ -158,7 +158,7 @@ test_calls_run_on_their_caller(void **state)
         for (int i = 0; i < 10; i++)
             finish(ask(&b, true, &o));
         assert_int_equal(count_runs(pthread_self()), limit ? 0 : 10 * PARTS);
-        close_bench(&b);
+        end(&b);
     }
 }
 
@@ -173,7 +173,7 @@ test_wrong_calls(void **state)
     expect_failure(glow_service_call(b.service, NULL, 0, NULL), GLOW_RUN_INVALID,
                    "input x is missing");
     assert_int_equal(atomic_load(&runs), 0);
-    close_bench(&b);
+    end(&b);
 }
 
 /* Requests that are in the pipeline at once keep all devices busy. */
@@ -191,7 +191,7 @@ test_devices_run_at_once(void **state)
     for (int i = 0; i < 8; i++)
         finish(r[i]);
     assert_int_equal(atomic_load(&most), DEVICES);
-    close_bench(&b);
+    end(&b);
 }
 
 /* A thread that hangs on the device that it went on to holds up no other device. */
@@ -213,7 +213,7 @@ test_other_devices_go_on(void **state)
     atomic_store(&held, -1);
     for (int i = 0; i < 4; i++)
         finish(r[i]);
-    close_bench(&b);
+    end(&b);
 }
 
 static void *
@@ -240,7 +240,7 @@ test_many_callers(void **state)
     assert_int_equal(atomic_load(&runs), CALLERS * CALLS * PARTS);
     for (int i = 0; i < DEVICES; i++)
         assert_int_equal(atomic_load(&of_device[i]), CALLERS * CALLS * PARTS / DEVICES);
-    close_bench(&b);
+    end(&b);
 }
 
 int

@@ -1,64 +1,29 @@
 /* Hosts: the order of requests, their deadlines, and requests that end devices. */
 
-#include "unit.h"
+#include "hosts.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
-
-#include "glow/diag.h"
-#include "glow/host.h"
-#include "glow/plugin.h"
-
-#define MS 1000000
-#define NEVER INT64_MAX
-
-typedef struct bench {
-    char path[64];
-    glow_context *ctx;
-    glow_host *host;
-    glow_service *service;
-} bench;
 
 /* y = -x on sims of these options, one request at a time. */
 static void
 begin(bench *b, const glow_run_device_options *devices, int count)
 {
-    FILE *f;
-
-    snprintf(b->path, sizeof b->path, "/tmp/glow-host-%d.gir", (int)getpid());
-    f = fopen(b->path, "w");
-    assert_non_null(f);
-    fprintf(f, "gir 1\n"
+    open_bench(b, "host",
+               "gir 1\n"
                "placeholder @x : float<1>\n"
                "placeholder @y : float<1>\n"
                "function @main {\n"
-               "  %%a = Neg(@x) : float<1>\n"
-               "  %%s = Save(%%a, @y)\n"
-               "}\n");
-    fclose(f);
-    b->ctx = glow_context_new();
-    b->host = glow_host_new(NULL);
+               "  %a = Neg(@x) : float<1>\n"
+               "  %s = Save(%a, @y)\n"
+               "}\n",
+               NULL);
     for (int i = 0; i < count; i++) {
         glow_run_device_options o = devices[i];
 
         o.backend = glow_find_backend(b->ctx, "interp");
         assert_true(glow_host_add_device(b->host, b->ctx, &glow_run_device_sim, &o));
     }
-    assert_true(glow_host_add(
-        b->host, b->ctx,
-        &(glow_service_options){.name = "net", .path = b->path, .active = 1}));
-    b->service = glow_host_find(b->host, "net");
-}
-
-static void
-end(bench *b)
-{
-    glow_service_release(b->service);
-    glow_host_free(b->host);
-    glow_context_free(b->ctx);
-    unlink(b->path);
+    add_service(b, (glow_service_options){.active = 1});
 }
 
 static glow_request *
@@ -73,19 +38,7 @@ expect(glow_request *r, float v)
 {
     size_t bytes;
 
-    assert_int_equal(glow_fence_wait(glow_request_fence(r), NEVER, NULL), GLOW_RUN_DONE);
-    assert_true(*(const float *)glow_request_output(r, "y", &bytes) == -v);
-    glow_request_release(r);
-}
-
-static void
-expect_failure(glow_request *r, glow_outcome o, const char *text)
-{
-    glow_report_text why;
-
-    assert_int_equal(glow_fence_wait(glow_request_fence(r), NEVER, &why), o);
-    if (!strstr(why.text, text))
-        fail_msg("'%s' is not in '%s'", text, why.text);
+    assert_true(*wait_for_y(r, &bytes) == -v);
     glow_request_release(r);
 }
 

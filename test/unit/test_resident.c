@@ -1,16 +1,6 @@
 /* State objects in the memory of devices. */
 
-#include "unit.h"
-
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "glow/diag.h"
-#include "glow/host.h"
-#include "glow/plugin.h"
-
-#define NEVER INT64_MAX
+#include "hosts.h"
 
 /* Sums up @x in @sum, and gives @y the row of the sums that @at names. */
 static const char *const whole = "gir 1\n"
@@ -53,58 +43,18 @@ static const char *const parts =
     "  %s = Save(%b, @y)\n"
     "}\n";
 
-typedef struct bench {
-    char path[64], file[80], exe[256], ids[64];
-    const char *command[3];
-    glow_context *ctx;
-    glow_host *host;
-    glow_service *service;
-} bench;
-
-static void
-keep_id(const glow_diag *d, void *user)
-{
-    strncat(user, d->id, 8);
-}
+/* This program as a device in a process of its own. */
+static const char *const as_device[] = {"/proc/self/exe", "device", NULL};
 
 static void
 begin(bench *b, const char *text, const glow_run_device_api *api, glow_run_device_options o)
 {
-    FILE *f;
-    ssize_t n;
-
-    *b = (bench){0};
-    n = readlink("/proc/self/exe", b->exe, sizeof b->exe - 1);
-    assert_true(n > 0);
-    b->command[0] = b->exe;
-    b->command[1] = "device";
-    snprintf(b->path, sizeof b->path, "/tmp/glow-resident-%d.gir", (int)getpid());
-    snprintf(b->file, sizeof b->file, "%s.safetensors", b->path);
-    f = fopen(b->path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-    b->ctx = glow_context_new();
-    glow_context_set_sink(b->ctx, keep_id, b->ids);
-    b->host = glow_host_new(NULL);
+    open_bench(b, "resident", text, NULL);
     o.name = "d";
     o.backend = glow_find_backend(b->ctx, "interp");
-    o.command = b->command;
+    o.command = as_device;
     assert_true(glow_host_add_device(b->host, b->ctx, api, &o));
-    assert_true(glow_host_add(
-        b->host, b->ctx,
-        &(glow_service_options){.name = "net", .path = b->path, .resident = true}));
-    b->service = glow_host_find(b->host, "net");
-}
-
-static void
-end(bench *b)
-{
-    glow_service_release(b->service);
-    glow_host_free(b->host);
-    glow_context_free(b->ctx);
-    unlink(b->path);
-    unlink(b->file);
+    add_service(b, (glow_service_options){.resident = true});
 }
 
 /* Adds `v` to both sums of the object. */
@@ -123,26 +73,11 @@ add_to(bench *b, glow_service_state *st, float v, int64_t at)
 static void
 expect(glow_request *r, float want)
 {
-    glow_report_text why;
     size_t bytes;
-    const float *y;
+    const float *y = wait_for_y(r, &bytes);
 
-    if (glow_fence_wait(glow_request_fence(r), NEVER, &why) != GLOW_RUN_DONE)
-        fail_msg("%s: %s", glow_outcome_name(why.outcome), why.text);
-    y = glow_request_output(r, "y", &bytes);
     if (*y != want)
         fail_msg("the sum is %g, not %g", *y, want);
-    glow_request_release(r);
-}
-
-static void
-expect_failure(glow_request *r, glow_outcome o, const char *text)
-{
-    glow_report_text why;
-
-    assert_int_equal(glow_fence_wait(glow_request_fence(r), NEVER, &why), o);
-    if (!strstr(why.text, text))
-        fail_msg("'%s' is not in '%s'", text, why.text);
     glow_request_release(r);
 }
 
@@ -182,14 +117,14 @@ test_no_copies(void **state)
         for (int i = 0; i < N; i++)
             expect(r[i], (float)((i + 1) * (1 + i % 2)));
         expect_copied(&b, N * 16 + 8, N * 4);
-        assert_true(glow_service_state_save(st, b.ctx, b.file));
+        assert_true(glow_service_state_save(st, b.ctx, b.state));
         expect_copied(&b, N * 16 + 8, N * 4 + 8);
         copy = glow_service_state_clone(st, b.ctx); /* host memory has it now */
         assert_non_null(copy);
         expect(add_to(&b, st, 1, 0), N + 1);
         expect(add_to(&b, copy, 5, 0), N + 5);
         expect_copied(&b, (N + 2) * 16 + 16, (N + 2) * 4 + 8);
-        assert_true(glow_service_state_load(st, b.ctx, b.file));
+        assert_true(glow_service_state_load(st, b.ctx, b.state));
         expect(add_to(&b, st, 2, 1), 2 * N + 4);
         glow_service_state_release(st);
         glow_service_state_release(copy);
@@ -213,7 +148,7 @@ test_lost_device(void **state)
         other = glow_service_state_new(b.service);
         third = glow_service_state_new(b.service);
         expect(add_to(&b, st, 1, 0), 1);
-        assert_true(glow_service_state_save(st, b.ctx, b.file));
+        assert_true(glow_service_state_save(st, b.ctx, b.state));
         expect(add_to(&b, other, 2, 0), 2);
         expect(add_to(&b, third, 3, 0), 3);
         if (k == 0)
@@ -225,8 +160,8 @@ test_lost_device(void **state)
         assert_false(glow_service_state_save(third, b.ctx, b.path)); /* [E1011] */
         assert_null(glow_service_state_clone(other, b.ctx));         /* [E1011] */
         assert_string_equal(b.ids, "E1011E1011");
-        assert_true(glow_service_state_load(st, b.ctx, b.file));
-        assert_true(glow_service_state_load(third, b.ctx, b.file));
+        assert_true(glow_service_state_load(st, b.ctx, b.state));
+        assert_true(glow_service_state_load(third, b.ctx, b.state));
         expect(add_to(&b, st, 4, 0), 5);
         expect(add_to(&b, third, 5, 0), 6);
         glow_service_state_release(st);

@@ -1,32 +1,17 @@
 /* Hosts: requests on devices in this process, and on ones that fail. */
 
-#include "unit.h"
+#include "hosts.h"
 
 #include <malloc.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include "glow/diag.h"
-#include "glow/host.h"
 #include "glow/pass.h"
-#include "glow/plugin.h"
 
-#define MS 1000000
-#define NEVER INT64_MAX
 #define ENDS -0.5f /* an input that ends the process of its device */
 
 /* This program as a device in a process of its own. */
 static const char *const as_device[] = {"/proc/self/exe", "serve", NULL};
-
-typedef struct bench {
-    char path[64];
-    glow_context *ctx;
-    glow_host *host;
-    glow_service *service;
-} bench;
 
 static const char *executor = "threads"; /* of hosts */
 
@@ -37,55 +22,32 @@ print_report(const glow_diag *d, void *user)
     print_message("# %s: %s\n", d->id, d->message);
 }
 
-/* The ids of reports, in the order of their coming. */
-static void
-keep_id(const glow_diag *d, void *user)
-{
-    strcat(user, d->id);
-}
-
 /* y = 2 x + 1 of so many rows of four. */
 static void
 begin(bench *b, const glow_host_options *o, int rows)
 {
     glow_host_options own = {0};
-    FILE *f;
+    char name[32], text[512];
 
-    *b = (bench){0};
-    snprintf(b->path, sizeof b->path, "/tmp/glow-runtime-%d-%d.gir",
-             (int)getpid(), rows);
-    f = fopen(b->path, "w");
-    assert_non_null(f);
-    fprintf(f,
-            "gir 1\n"
-            "placeholder @x : float<%d x 4>\n"
-            "placeholder @y : float<%d x 4>\n"
-            "constant @two : float<%d x 4> = splat(2.0)\n"
-            "constant @one : float<%d x 4> = splat(1.0)\n"
-            "function @main {\n"
-            "  %%a = Mul(@x, @two) : float<%d x 4>\n"
-            "  %%b = Add(%%a, @one) : float<%d x 4>\n"
-            "  %%s = Save(%%b, @y)\n"
-            "}\n",
-            rows, rows, rows, rows, rows, rows);
-    fclose(f);
-    b->ctx = glow_context_new();
-    glow_context_set_sink(b->ctx, print_report, NULL);
+    snprintf(name, sizeof name, "runtime-%d", rows);
+    snprintf(text, sizeof text,
+             "gir 1\n"
+             "placeholder @x : float<%d x 4>\n"
+             "placeholder @y : float<%d x 4>\n"
+             "constant @two : float<%d x 4> = splat(2.0)\n"
+             "constant @one : float<%d x 4> = splat(1.0)\n"
+             "function @main {\n"
+             "  %%a = Mul(@x, @two) : float<%d x 4>\n"
+             "  %%b = Add(%%a, @one) : float<%d x 4>\n"
+             "  %%s = Save(%%b, @y)\n"
+             "}\n",
+             rows, rows, rows, rows, rows, rows);
     if (o)
         own = *o;
-    own.executor = glow_executor_open(b->ctx, executor);
+    own.executor = glow_executor_open(NULL, executor);
     assert_non_null(own.executor);
-    b->host = glow_host_new(&own);
-}
-
-static void
-end(bench *b)
-{
-    if (b->service)
-        glow_service_release(b->service);
-    glow_host_free(b->host);
-    glow_context_free(b->ctx);
-    unlink(b->path);
+    open_bench(b, name, text, &own);
+    glow_context_set_sink(b->ctx, print_report, NULL);
 }
 
 static void
@@ -95,18 +57,6 @@ add_device(bench *b, const glow_run_device_api *api, glow_run_device_options o)
     o.command = as_device;
     assert_non_null(o.backend);
     assert_true(glow_host_add_device(b->host, b->ctx, api, &o));
-}
-
-static void
-add_service(bench *b, glow_service_options o)
-{
-    o.name = "net";
-    o.path = b->path;
-    assert_true(glow_host_add(b->host, b->ctx, &o));
-    if (b->service)
-        glow_service_release(b->service);
-    b->service = glow_host_find(b->host, "net");
-    assert_non_null(b->service);
 }
 
 /* A request of `n` rows that begin with `v`. */
@@ -128,28 +78,12 @@ run(bench *b, float v, int n, const glow_request_options *o)
 static void
 expect(glow_request *r, float v, int n)
 {
-    glow_report_text why;
     size_t bytes;
-    const float *y;
+    const float *y = wait_for_y(r, &bytes);
 
-    if (glow_fence_wait(glow_request_fence(r), NEVER, &why) != GLOW_RUN_DONE)
-        fail_msg("%s: %s", glow_outcome_name(why.outcome), why.text);
-    y = glow_request_output(r, "y", &bytes);
-    assert_non_null(y);
     assert_int_equal(bytes, 16 * n);
     for (int i = 0; i < 4 * n; i++)
         assert_true(y[i] == 2 * (v + (float)i) + 1);
-    glow_request_release(r);
-}
-
-static void
-expect_failure(glow_request *r, glow_outcome o, const char *text)
-{
-    glow_report_text why;
-
-    assert_int_equal(glow_fence_wait(glow_request_fence(r), NEVER, &why), o);
-    if (!strstr(why.text, text))
-        fail_msg("'%s' is not in '%s'", text, why.text);
     glow_request_release(r);
 }
 
