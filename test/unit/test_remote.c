@@ -5,27 +5,20 @@
 
 #define _GNU_SOURCE /* fallocate, memfd_create */
 
-#include "unit.h"
+#include "hosts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "glow/backend.h"
-#include "glow/diag.h"
-#include "glow/host.h"
-#include "glow/plugin.h"
 #include "runtime/wire.h"
 
-#define NEVER INT64_MAX
 #define SECOND ((int64_t)1000000000)
 
 /* Faults of one answer of a device. */
@@ -249,21 +242,6 @@ be_device(fault f, int at, uint64_t seed, const char *path)
 
 /* The host. */
 
-typedef struct bench {
-    char path[64], mark[80], exe[256], words[3][24];
-    const char *command[7];
-    char ids[64]; /* of reports */
-    glow_context *ctx;
-    glow_host *host;
-    glow_service *service;
-} bench;
-
-static void
-keep_id(const glow_diag *d, void *user)
-{
-    strncat(user, d->id, 8);
-}
-
 /* y = 2 x of so many floats. */
 static void
 write_network(const bench *b, int count)
@@ -285,57 +263,39 @@ write_network(const bench *b, int count)
 
 static bool checksums; /* of the next device */
 
-/* False if the device cannot be added; its first process has a fault. */
+/* False if the device cannot be added; its first process has a fault, and makes b->state. */
 static bool
 begin(bench *b, fault f, int at, uint64_t seed)
 {
-    ssize_t n;
+    static char words[3][24];
+    static const char *command[] = {
+        "/proc/self/exe", "device", words[0], words[1], words[2], NULL, NULL,
+    };
 
-    *b = (bench){0};
-    n = readlink("/proc/self/exe", b->exe, sizeof b->exe - 1);
-    assert_true(n > 0);
-    snprintf(b->path, sizeof b->path, "/tmp/glow-remote-%d.gir", (int)getpid());
+    open_bench(b, "remote", "", &(glow_host_options){.limit_ns = 5 * SECOND});
     write_network(b, 4);
-    b->command[0] = b->exe;
-    b->command[1] = "device";
-    snprintf(b->words[0], sizeof *b->words, "%d", (int)f);
-    snprintf(b->words[1], sizeof *b->words, "%d", at);
-    snprintf(b->words[2], sizeof *b->words, "%llu", (unsigned long long)seed);
-    for (int i = 0; i < 3; i++)
-        b->command[2 + i] = b->words[i];
-    snprintf(b->mark, sizeof b->mark, "%s.first", b->path);
-    b->command[5] = b->mark;
-    b->ctx = glow_context_new();
-    glow_context_set_sink(b->ctx, keep_id, b->ids);
-    b->host = glow_host_new(&(glow_host_options){.limit_ns = 5 * SECOND});
+    snprintf(words[0], sizeof *words, "%d", (int)f);
+    snprintf(words[1], sizeof *words, "%d", at);
+    snprintf(words[2], sizeof *words, "%llu", (unsigned long long)seed);
+    command[5] = b->state;
     return glow_host_add_device(b->host, b->ctx, &glow_run_device_remote,
                                 &(glow_run_device_options){
                                     .name = "d",
                                     .backend = glow_find_backend(b->ctx, "interp"),
-                                    .command = b->command,
+                                    .command = command,
                                     .checksums = checksums,
                                 });
 }
 
+/* The same as add_service, which may fail. */
 static bool
-add_service(bench *b)
+try_service(bench *b)
 {
     bool ok = glow_host_add(b->host, b->ctx,
                             &(glow_service_options){.name = "net", .path = b->path});
 
     b->service = ok ? glow_host_find(b->host, "net") : NULL;
     return ok;
-}
-
-static void
-end(bench *b)
-{
-    if (b->service)
-        glow_service_release(b->service);
-    glow_host_free(b->host);
-    glow_context_free(b->ctx);
-    unlink(b->path);
-    unlink(b->mark);
 }
 
 static glow_request *
@@ -351,13 +311,9 @@ ask(bench *b, float v)
 static void
 expect(glow_request *r, float v)
 {
-    glow_report_text why;
     size_t bytes;
-    const float *y;
+    const float *y = wait_for_y(r, &bytes);
 
-    if (glow_fence_wait(glow_request_fence(r), NEVER, &why) != GLOW_RUN_DONE)
-        fail_msg("%s: %s", glow_outcome_name(why.outcome), why.text);
-    y = glow_request_output(r, "y", &bytes);
     assert_int_equal(bytes, 16);
     for (int i = 0; i < 4; i++)
         assert_true(y[i] == 2 * (v + (float)i));
@@ -396,7 +352,7 @@ test_wrong_answers(void **state)
             bench b;
 
             assert_true(begin(&b, f, at, (uint64_t)f));
-            assert_true(add_service(&b));
+            add_service(&b, (glow_service_options){0});
             for (int i = 0; i < N; i++)
                 r[i] = ask(&b, (float)i);
             for (int i = 0; i < N; i++)
@@ -418,7 +374,7 @@ test_wrong_beginnings(void **state)
             bench b;
 
             if (begin(&b, f, at, 7))
-                ok = add_service(&b) == ok && at == 1 + !ok;
+                ok = try_service(&b) == ok && at == 1 + !ok;
             else
                 ok = at == 1;
             if (!ok && f != TWICE)
@@ -485,7 +441,7 @@ test_kills(void **state)
 
     (void)state;
     assert_true(begin(&b, LOGGING, 0, 0));
-    assert_true(add_service(&b));
+    add_service(&b, (glow_service_options){0});
     for (int k = 0; k < kills; k++) {
         glow_request *r[N];
         int64_t at;
@@ -494,8 +450,8 @@ test_kills(void **state)
             r[i] = ask(&b, (float)asked++);
         do
             nanosleep(&(struct timespec){.tv_nsec = (long)(draw(&seed) % 6000000)}, NULL);
-        while (last_process(b.mark) == victim); /* that of the kill before */
-        victim = last_process(b.mark);
+        while (last_process(b.state) == victim); /* that of the kill before */
+        victim = last_process(b.state);
         at = glow_now();
         assert_int_equal(kill(victim, SIGKILL), 0);
         for (int i = 0; i < N; i++)
@@ -507,7 +463,7 @@ test_kills(void **state)
         sum += at;
         slowest = at > slowest ? at : slowest;
     }
-    runs = check_log(b.mark, asked);
+    runs = check_log(b.state, asked);
     print_message("# %d kills, %d requests, %d runs; %.1f ms, at most %.1f, to the end of 7\n",
                   kills, asked, runs, (double)sum / kills * 1e-6, (double)slowest * 1e-6);
     assert_in_range(runs, asked, asked + kills);
@@ -537,7 +493,7 @@ test_no_memory(void **state)
     (void)state;
     assert_true(begin(&b, FAULTS, 0, 0));
     write_network(&b, COUNT);
-    assert_true(add_service(&b));
+    add_service(&b, (glow_service_options){0});
     for (int i = 0; i < 3; i++) {
         glow_report_text why;
         glow_request *r;
@@ -574,7 +530,7 @@ test_changed_tensors(void **state)
         checksums = k < 3;
         /* Messages before the second run: of memory, checksums, the network, and the first. */
         assert_true(begin(&b, faults[k % 3], checksums ? 5 : 4, seed));
-        assert_true(add_service(&b));
+        add_service(&b, (glow_service_options){0});
         for (int i = 0; i < 4; i++) {
             size_t bytes;
             bool same = true;
@@ -654,7 +610,7 @@ test_wrong_ports(void **state)
         bench b;
 
         assert_true(begin(&b, PORTS, 2, (uint64_t)i));
-        if (add_service(&b)) {
+        if (try_service(&b)) {
             r = ask(&b, 1);
             glow_fence_wait(glow_request_fence(r), NEVER, NULL);
             glow_request_release(r);
@@ -677,7 +633,7 @@ test_other_network(void **state)
 
     (void)state;
     assert_true(begin(&b, CUT, 4, 0));
-    assert_true(add_service(&b));
+    add_service(&b, (glow_service_options){0});
     expect(ask(&b, 1), 1);
     write_network(&b, 5);
     r = ask(&b, 2);
