@@ -52,14 +52,14 @@ enum {
 typedef struct candidate {
     glow_value *value;
     glow_node *user;             /* the first behind the peak */
-    glow_node *nodes[MOST_NODES]; /* to clone: that of `value`, then operands' */
+    uint32_t places[MOST_NODES]; /* of the nodes to clone */
     int count;
     double time, worth;
 } candidate;
 
-/* Clones of one candidate; `nodes` as there. */
+/* Clones of one candidate, operands before their users. */
 typedef struct clones {
-    glow_value *from;
+    glow_value *from, *to; /* the result, and the clone's */
     double time;
     glow_node *nodes[MOST_NODES];
     int count;
@@ -133,16 +133,25 @@ is_there(const recompute *r, const glow_value *v, uint32_t at, int64_t bytes)
     return lives;
 }
 
-static bool
-has(const candidate *c, const glow_node *n)
+/* The index of `n` among the nodes to clone, or -1. */
+static int
+index_of(const recompute *r, const candidate *c, const glow_node *n)
 {
-    for (int i = 0; i < c->count; i++)
-        if (c->nodes[i] == n)
-            return true;
-    return false;
+    for (int i = 0; n && i < c->count; i++)
+        if (c->places[i] == place_of(r, n))
+            return i;
+    return -1;
 }
 
-/* Collects the nodes to clone, operands behind users; adds what they read from
+static int
+by_place(const void *x, const void *y)
+{
+    const uint32_t *a = x, *b = y;
+
+    return (*a > *b) - (*a < *b);
+}
+
+/* Collects the nodes to clone, operands before users; adds what they read from
    elsewhere to `cost`. */
 static bool
 collect(const recompute *r, candidate *c, glow_cost *cost)
@@ -150,9 +159,9 @@ collect(const recompute *r, candidate *c, glow_cost *cost)
     int64_t bytes = glow_type_bytes(c->value->type);
     uint32_t at = place_of(r, c->user);
 
-    c->nodes[c->count++] = c->value->def;
+    c->places[c->count++] = place_of(r, c->value->def);
     for (int k = 0; k < c->count; k++) {
-        const glow_node *n = c->nodes[k];
+        const glow_node *n = r->schedule.nodes[c->places[k]];
 
         if (!is_cheap(r, n))
             return false;
@@ -160,7 +169,7 @@ collect(const recompute *r, candidate *c, glow_cost *cost)
         for (int i = 0; i < n->n_in; i++) {
             const glow_value *v = n->in[i];
 
-            if (!v || (v->def && has(c, v->def)))
+            if (!v || index_of(r, c, v->def) >= 0)
                 continue;
             if (is_there(r, v, at, bytes)) {
                 cost->read = glow_add_most(cost->read, glow_type_bytes(v->type));
@@ -168,9 +177,10 @@ collect(const recompute *r, candidate *c, glow_cost *cost)
             }
             if (!v->def || c->count == MOST_NODES)
                 return false;
-            c->nodes[c->count++] = v->def;
+            c->places[c->count++] = place_of(r, v->def);
         }
     }
+    glow_sort(c->places, (size_t)c->count, sizeof *c->places, by_place);
     return true;
 }
 
@@ -226,52 +236,29 @@ list_candidates(const recompute *r, size_t *count)
 
 /* Clones. */
 
-/* The clone's value for operand `v`, or `v` itself. */
-static glow_value *
-cloned(const candidate *c, const clones *to, glow_value *v)
-{
-    for (int i = 0; v && v->def && i < c->count; i++)
-        if (v->def == c->nodes[i] && to->nodes[i])
-            return to->nodes[i]->out[0];
-    return v;
-}
-
-/* The first node of the function that is not cloned yet: operands come first. */
-static int
-first_left(const recompute *r, const candidate *c, const clones *to)
-{
-    int first = -1;
-
-    for (int i = 0; i < c->count; i++)
-        if (!to->nodes[i] &&
-            (first < 0 ||
-             place_of(r, c->nodes[i]) < place_of(r, c->nodes[first])))
-            first = i;
-    return first;
-}
-
 static bool
 build(recompute *r, const candidate *c, clones *to)
 {
     glow_arena *a = glow_run_scratch(r->run);
 
-    *to = (clones){.from = c->value, .time = c->time, .count = c->count};
-    for (int k = 0; k < c->count; k++) {
-        int next = first_left(r, c, to);
-        glow_node *n = c->nodes[next];
+    to->time = c->time;
+    for (; to->count < c->count; to->count++) {
+        glow_node *n = r->schedule.nodes[c->places[to->count]];
         glow_value **in = GLOW_NEW_ARRAY(a, glow_value *, n->n_in);
 
-        for (int i = 0; i < n->n_in; i++)
-            in[i] = cloned(c, to, n->in[i]);
-        glow_builder_at(r->builder, n);
-        glow_value *v = glow_build(
-            r->builder, n->op, glow_states_type(n) ? n->out[0]->type : NULL, in,
-            n->n_in, n->attrs);
+        for (int i = 0; i < n->n_in; i++) {
+            int k = n->in[i] ? index_of(r, c, n->in[i]->def) : -1;
 
-        if (!v)
+            in[i] = k < 0 ? n->in[i] : to->nodes[k]->out[0];
+        }
+        glow_builder_at(r->builder, n);
+        to->to = glow_build(r->builder, n->op,
+                            glow_states_type(n) ? n->out[0]->type : NULL, in,
+                            n->n_in, n->attrs);
+        if (!to->to)
             return false;
-        to->nodes[next] = v->def;
-        glow_node_move_before(v->def, c->user);
+        to->nodes[to->count] = to->to->def;
+        glow_node_move_before(to->to->def, c->user);
     }
     return true;
 }
@@ -303,14 +290,14 @@ clone_all(recompute *r)
 
     for (size_t i = 0; i < count; i++) {
         candidate *c = &all[i];
-        clones to;
+        clones to = {.from = c->value};
 
         /* again, since earlier clones took users away */
         if (!weigh(r, c) || c->time > r->left)
             continue;
         if (!build(r, c, &to))
             return false;
-        hand_over(r, c, to.nodes[0]->out[0]);
+        hand_over(r, c, to.to);
         r->left -= c->time;
         r->made = glow_arena_grow(a, r->made, r->n_made, &r->cap_made,
                                   sizeof *r->made);
@@ -324,8 +311,8 @@ undo_one(recompute *r, size_t i)
 {
     const clones *c = &r->made[i];
 
-    glow_replace_uses(c->nodes[0]->out[0], c->from);
-    for (int k = 0; k < c->count; k++)
+    glow_replace_uses(c->to, c->from);
+    for (int k = c->count; k-- > 0;)
         glow_node_erase(c->nodes[k]);
     r->left += c->time;
     r->made[i] = r->made[--r->n_made];
@@ -381,13 +368,13 @@ put_in_order(glow_func *f, glow_node *const *nodes, uint32_t count)
 static bool
 is_at_peak(const recompute *r, const clones *c)
 {
-    const glow_value *v = c->nodes[0]->out[0];
-    uint32_t at = r->schedule.at, last = place_of(r, v->def), first = last;
+    uint32_t first = place_of(r, c->nodes[0]), last = first;
+    uint32_t at = r->schedule.at;
 
     for (int i = 1; i < c->count; i++)
         if (place_of(r, c->nodes[i]) < first)
             first = place_of(r, c->nodes[i]);
-    GLOW_FOR_EACH_USE(u, v)
+    GLOW_FOR_EACH_USE(u, c->to)
         if (place_of(r, u->user) > last)
             last = place_of(r, u->user);
     return first <= at && at <= last;
