@@ -2,7 +2,8 @@
  * Strategies for ordering tasks: rules, series decomposition, search.
  *
  * Each rule (rules.c, list_scheduling.c) gives an order.  Every order consists of
- * the same segments (segments.c), and the best order of each segment is kept.
+ * the same segments (segments.c), and the best order of each segment is kept.  Tasks
+ * that only free memory then run early (release.c), before and after the searches.
  * A segment whose peak is above the lower bound is searched (search.c), then once
  * more on the problem with regions contracted to chains (contract.c).  At last,
  * among the orders that keep to the peak of the whole, each segment takes the one
@@ -102,6 +103,26 @@ search(glow_arena *a, glow_order_segments *segments, bool exact,
             glow_order_search(a, segments, exact, out->bound, &out->steps);
 }
 
+/* Offers the orders with early releases, as long as they lower the peak, in few steps. */
+static void
+release(glow_arena *a, glow_order_segments *segments, glow_order *out)
+{
+    int64_t most = out->steps / 4, left = most, peak, had;
+
+    do {
+        uint32_t *tasks;
+
+        had = glow_order_segments_worst(segments)->cost.peak;
+        if (had <= out->bound || left <= 0)
+            break;
+        tasks =
+            glow_order_release(a, segments->net, segments->tasks, had, &left);
+        glow_order_segments_offer(a, segments, tasks, out->bound, "release");
+        peak = glow_order_segments_worst(segments)->cost.peak;
+    } while (peak < had);
+    out->steps -= most - left;
+}
+
 static void
 find_best(glow_arena *a, const glow_order_net *net, bool exact,
           bool is_contracted, glow_order *out)
@@ -118,11 +139,14 @@ find_best(glow_arena *a, const glow_order_net *net, bool exact,
     out->tasks = segments->tasks;
     if (segments->n == 0)
         return;
-    if (is_contracted)
+    if (is_contracted) {
         out->bound =
             glow_order_search(a, segments, exact, out->bound, &out->steps);
-    else
+    } else {
+        release(a, segments, out);
         search(a, segments, exact, out);
+        release(a, segments, out);
+    }
     out->by = glow_order_segments_worst(segments)->by;
     enough = glow_order_segments_worst(segments)->cost.peak;
     for (int s = GLOW_ORDER_GIVEN; s < GLOW_ORDER_EXACT; s++)

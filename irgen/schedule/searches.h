@@ -209,6 +209,14 @@ glow_order_segments *glow_order_segments_new(glow_arena *a,
                                              const glow_order_net *net);
 
 /*
+ * release.c: the order `tasks`, in which tasks without successors, with their ancestors,
+ * run as soon as that leaves no more bytes than before and needs at most `peak`.
+ */
+uint32_t *glow_order_release(glow_arena *a, const glow_order_net *net,
+                             const uint32_t *tasks, int64_t peak,
+                             int64_t *steps);
+
+/*
  * Replaces the order of each segment by that of `tasks` where it is better: a
  * lower peak, or, if both peaks are at most `enough` or equal, a smaller area.
  */

@@ -168,12 +168,62 @@ peaks_are_refuted(void **unused)
     glow_arena_free(a);
 }
 
+/*
+ * A training step of `layers`: activations shrink from layer to layer as gradients of
+ * weights grow.  Each gradient reads two activations and dies in its update.
+ */
+static void
+train(net *d, uint32_t layers)
+{
+    enum { LAYERS = 40 };
+    uint32_t x[LAYERS + 1], by;
+
+    assert_true(layers <= LAYERS);
+    x[0] = add(d, 0, false, 0, NULL);
+    for (uint32_t i = 0; i < layers; i++)
+        x[i + 1] = add(d, 1024 >> 8 * i / layers, false, 1, &x[i]);
+    by = x[layers];
+    for (uint32_t i = layers; i-- > 0;) {
+        uint32_t reads[] = {by, x[i]}, back[] = {by, x[i + 1]};
+        uint32_t g = add(d, 8 << 8 * i / layers, false, 2, reads);
+
+        add(d, 0, false, 1, &g);
+        by = add(d, 1024 >> 8 * i / layers, false, 2, back);
+    }
+}
+
+/* Few steps do not put updates off past the peak. */
+static void
+updates_run_early(void **unused)
+{
+    glow_arena *a = glow_arena_new();
+
+    (void)unused;
+    for (uint32_t layers = 10; layers <= 15; layers += 5) {
+        net d = new_net(a, 4 * layers + 1, 1);
+        glow_order few, many;
+
+        train(&d, layers);
+        assert_true(
+            glow_order_find(a, &d.p, GLOW_ORDER_AUTO, 100 * layers, &few));
+        assert_true(
+            glow_order_find(a, &d.p, GLOW_ORDER_EXACT, INT64_MAX, &many));
+        must_be_right(a, &d, &few);
+        assert_true(many.proved);
+        assert_string_equal(few.by, "release");
+        assert_true((few.peak - many.peak) * 50 <= many.peak);
+        glow_arena_reset(a);
+    }
+    glow_arena_free(a);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_lessen),
         cmocka_unit_test(peaks_are_refuted),
+        cmocka_unit_test(updates_run_early),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
