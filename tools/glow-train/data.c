@@ -120,6 +120,11 @@ fit(train *t, train_set *set, train_source *s)
     glow_buf_type(&b, s->type);
     if (file.rank == 0 || file.at[0] == 0)
         return glow_error(t->tool.ctx, "E0640", "%s has no samples", s->path);
+    if (glow_is_int(s->type->elem) && glow_is_float(s->elements.type->elem))
+        return glow_error_hint(t->tool.ctx, (glow_span){0}, "E0640",
+                               "see numpy's astype",
+                               "%s has floats, but @%s : %s takes integers",
+                               s->path, s->storage->name, b.text);
     s->samples = file.at[0];
     s->size = glow_dims_count(file) / s->samples;
     if (batch == 0)
@@ -163,6 +168,9 @@ open_source(train *t, const glow_module *m, const char *option,
     s->storage = find_placeholder(t, m, option, text, &what);
     if (!s->storage)
         return TOOL_USAGE;
+    if (find_source(set, s->storage->name))
+        return tool_usage(&t->tool, NULL, "-%s names '%s' twice", option,
+                          s->storage->name);
     code = read_text(t, option, what, s);
     if (code != TOOL_GO_ON)
         return code;
