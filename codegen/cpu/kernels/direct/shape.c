@@ -10,7 +10,8 @@
 
 #define MOST_ROWS 30
 #define TWO_PLACES 14    /* rows at one of two page offsets */
-#define MOST_WRITTEN 700 /* unrolled multiplications of a tile */
+#define MOST_WRITTEN 250 /* unrolled multiplications of a tile */
+#define MOST_WHOLE 700   /* of the whole depth of a line of taps */
 #define WIDEST 128       /* kernel that is cut into runs of equal taps */
 #define ENOUGH_UNITS 16  /* for threads to share */
 #define SHORT 160        /* multiplications of a sum */
@@ -171,7 +172,11 @@ set_tile(const cpu_target *t, const direct *d, shape *s)
         s->rows = d->flat.rows;
 }
 
-/* Unrolled depth: at most MOST_WRITTEN multiplications of a tile. */
+/*
+ * Unrolled depth: at most MOST_WRITTEN multiplications of a tile, because LLVM's
+ * scheduler spills sums in longer blocks (lines of five taps, 12 rows by two vectors: 480
+ * multiplications move 195 vectors to the stack and back, 240 none).
+ */
 static int
 unit_of(const cpu_target *t, const direct *d, const shape *s)
 {
@@ -180,7 +185,7 @@ unit_of(const cpu_target *t, const direct *d, const shape *s)
 
     while (unit > 1 && (unit > d->channels || unit * tile > MOST_WRITTEN))
         unit /= 2;
-    if (d->channels <= t->unroll && d->channels * tile <= MOST_WRITTEN)
+    if (d->channels <= t->unroll && d->channels * tile <= MOST_WHOLE)
         unit = d->channels;
     unit = glow_cpu_knob(t, CPU_KNOB_UNIT, unit);
     return (int)(unit > d->channels && d->channels > 0 ? d->channels : unit);
