@@ -59,7 +59,8 @@ count_registers(const char *triple, int vector_bytes)
 /*
  * Features that a triple stands for unless -cpu names a processor: those of the
  * distributions' ABI, as Clang has them.  LLVM alone assumes the least processor,
- * with floats in integer registers.
+ * with floats in integer registers, and an engine of WebAssembly of which memset is
+ * called, although a module links no C library.
  */
 static const struct {
     const char *arch, *features;
@@ -67,6 +68,7 @@ static const struct {
     {"riscv64", "+m,+a,+f,+d,+c"},
     {"riscv32", "+m,+a,+c"},
     {"loongarch64", "+f,+d"},
+    {"wasm32", "+bulk-memory"},
 };
 
 static const char *
