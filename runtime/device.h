@@ -44,7 +44,7 @@ bool glow_run_base_reserve_network(run_base *b, glow_context *ctx, const char *p
 /* A copy between two addresses.  It takes at least `ps` picoseconds for each byte. */
 typedef struct run_copy {
     run_base *base;
-    void *memory; /* of the backend, in which `at` is; NULL: `at` is an address */
+    void *memory; /* of `at`; NULL: `at` is an address */
     void *host;
     uint64_t at;
     int64_t bytes, ps;

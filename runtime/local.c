@@ -19,7 +19,7 @@ struct glow_run_device {
     run_base base; /* its lock is that of all below */
     run_sim *sim;             /* NULL: none */
     void *memory;             /* of the backend; NULL: buffers are of the host's */
-    run_queue *runs, *copies; /* the same queue, if they are in reach of the host */
+    run_queue *runs, *copies; /* one queue for memory of the host */
     int running;
 };
 

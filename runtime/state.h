@@ -56,7 +56,8 @@ typedef struct value {
     int of;       /* of a batch: the value of requests with its name; -1: none */
     bool kept;    /* in state objects, and no input or output of requests */
     bool stays;   /* in memory of the one device that makes it and reads it */
-    device *home; /* the one device that reads and writes a kept value; NULL: it is copied */
+    /* The one device that reads and writes a kept value; NULL: it is copied. */
+    device *home;
 } value;
 
 /* A value that stays, in a request. */
@@ -114,7 +115,7 @@ struct glow_service {
     int requests; /* that have not ended */
     bool leaving; /* takes no more */
     glow_context *ctx; /* of the module, and of `kept` */
-    glow_state *kept;  /* first contents of state objects; NULL: there are none */
+    glow_state *kept;  /* first contents; NULL: none */
     bool in_place;     /* a run in host memory reads and writes a kept value */
     /* Of batches. */
     int batch; /* samples of the largest variant; 1: none */
@@ -179,7 +180,7 @@ struct execution {
     glow_request *request;
     part *part;
     replica *on;
-    const replica *failed; /* whose device was lost while it ran this; NULL: none */
+    const replica *failed; /* lost while it ran this; NULL: none */
     glow_timeline *timeline;
     glow_buffer *buffers; /* of each port */
     int64_t begun; /* when the device was given it */

@@ -21,7 +21,7 @@ typedef struct glow_host_options {
     int queue;        /* requests that may wait, of any number of samples; 0: 200 */
     int64_t limit_ns; /* a run that takes longer makes its device lost; 0: none */
     bool trace;       /* keep times, for glow_host_trace */
-    glow_executor *executor; /* which the host closes in the end; NULL: threads */
+    glow_executor *executor; /* the host closes it; NULL: threads */
 } glow_host_options;
 
 GLOW_API glow_host *glow_host_new(const glow_host_options *o);

@@ -82,7 +82,8 @@ typedef struct glow_port {
 /* A network for a device: a function of a file. */
 typedef struct glow_load_options {
     const char *path;     /* .gir, with its weights beside it */
-    const char *function; /* NULL: the entry; the ports of a body are its formals */
+    /* NULL: the entry.  Ports of the body of a Run are its formals. */
+    const char *function;
     const char *passes;   /* NULL: those of -O2 for the backend */
     /*
      * Networks of this device, unloaded together with this one, whose constants it may share

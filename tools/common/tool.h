@@ -53,7 +53,7 @@ typedef struct tool_option {
     tool_kind kind;
     size_t at;                /* offset in the tool's struct of values */
     const char *arg;          /* the value in the help */
-    const char *const *words; /* of TOOL_WORD, TOOL_TEXT, ended by NULL; NULL: any */
+    const char *const *words; /* of words and texts; NULL: any */
     const char *group;        /* options of a group are adjacent */
     const char *help;
 } tool_option;

@@ -19,7 +19,7 @@ bool glow_cpu_link_wasm(glow_context *ctx, glow_arena *a, const char *linker,
 typedef struct cpu_loader {
     const char *name; /* of the bundle */
     const char *file, *module;
-    const char *weights; /* NULL: the module has the constants as NAME_weights */
+    const char *weights; /* NULL: NAME_weights of the module */
     const char *state;   /* the same of the first contents of the state */
     bool has_state;      /* there are any */
 } cpu_loader;
