@@ -8,17 +8,18 @@
  *                                           %b = Add(%c, %t.1)
  *
  * Nothing is done unless the schedule, placed greedily, needs more bytes than the
- * limit.  Then,
- * at the peak node, the candidates are the results that are live across it:
- * defined before and used after it, but not by it.  The candidate with the
- * greatest product of bytes and distance to its next use, by the price of
- * recomputation, is chosen: its node is cloned before that use, with the
+ * limit.  Then, at the peak node, the candidates are the results that are live
+ * across it: defined before and used after it, but not by it.  The candidate with
+ * the greatest product of bytes and distance to its next use, by the price of
+ * recomputation, is tried first: its node is cloned before that use, with the
  * definitions of operands that would otherwise have to stay live.  The price is
- * the time in parts of the function's, and the flops in parts of the budget.  A
- *@@ *
- * Clones of many operations, more than 1 / LEAST_PART of the budget, are compared
- * by what they save of the excess for an operation.  When the limit is met, each such clone is dropped whose users can take
- * the original or another clone of it within the limit.
+ * the time in parts of the function's, and the flops in parts of the budget.
+ *
+ * The first clone of few operations that lowers the peak is kept.  Clones of many
+ * operations, more than 1 / LEAST_PART of the budget, are compared by what they
+ * save of the excess for an operation.  When the limit is met, each such clone is
+ * dropped whose users can take the original or another clone of it within the
+ * limit.
  *
  * Only pure operators are computed twice.  The function is scheduled
  * afterwards, so that cse, which leaves scheduled functions alone, does not
