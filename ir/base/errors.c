@@ -1446,7 +1446,8 @@ static const glow_diag_info table[] = {
     {"E0640", "samples do not fit a placeholder",
      "Samples lie along the first axis of a file.  The placeholder has room for\n"
      "the elements of a whole number of them, all files have as many samples,\n"
-     "integers are not made of floats, and shift is for pictures.\n"
+     "integers are not made of floats, and shift is for pictures.  A file of -data\n"
+     "has at least the samples of one batch.\n"
      "\n"
      "    glow-train net.gir -data image=x.npy -data label=fewer.npy\n"
      "\n"

@@ -200,10 +200,13 @@ static int
 count_steps(train *t)
 {
     t->per_epoch = t->data.samples / t->data.batch;
-    if (t->per_epoch == 0)
-        return tool_usage(&t->tool, NULL,
-                          "a batch has %lld samples, but there are %lld",
-                          (long long)t->data.batch, (long long)t->data.samples);
+    if (t->per_epoch == 0) {
+        glow_error_hint(t->tool.ctx, (glow_span){0}, "E0640",
+                        "import the network for a smaller batch",
+                        "%s has %" PRId64 " samples, but a batch has %" PRId64,
+                        t->data.at[0].path, t->data.samples, t->data.batch);
+        return TOOL_FAILED;
+    }
     t->total = t->values.steps;
     if (t->total == 0 &&
         glow_mul_overflow(t->per_epoch, t->values.epochs, &t->total))
