@@ -2,7 +2,7 @@
 
     errors_tested.py GLOW-OPT TESTS
 
-A test names an id as `[E0203]`; a unit test may also say "E0203".
+A test names an id as `[E0203]`, or at the begin of a string, as "E0203".
 """
 
 import json
@@ -15,7 +15,7 @@ import sys
 UNTESTED = {"E0824"}
 
 SUFFIXES = {".gir", ".test", ".onnxtxt", ".py", ".c"}
-NAMED = re.compile(r'\[([EW]\d{4})\]|"([EW]\d{4})"')
+NAMED = re.compile(r'\[([EW]\d{4})\]|"([EW]\d{4})\b')
 
 
 def main(glow_opt, tests):
