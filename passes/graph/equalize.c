@@ -102,22 +102,67 @@ exponent_at(const plan *p, const weight_classes *w, int64_t i)
            p->exponent[class_at(p, w->in, w->by_in, i)];
 }
 
+/* The classes of all weights in order, found without divisions. */
+typedef struct class_walk {
+    channel_classes *c;
+    channel_list list;
+    affine_layout by;
+    int64_t in_block, in_channel; /* positions of the weight */
+    int64_t first, channel;       /* of the block, and within it */
+    int32_t class;
+} class_walk;
+
+static class_walk
+walk_of(const plan *p, channel_list l, affine_layout by)
+{
+    return (class_walk){.c = p->c,
+                        .list = l,
+                        .by = by,
+                        .in_block = -1,
+                        .in_channel = -1,
+                        .class = l.count ? glow_channel_class(p->c, l.at[0])
+                                         : 0};
+}
+
+static int32_t
+next_class(class_walk *w)
+{
+    if (w->list.count == 0)
+        return 0;
+    if (++w->in_block == w->by.block) {
+        w->first += w->by.count;
+        w->in_block = w->in_channel = w->channel = 0;
+    } else if (++w->in_channel == w->by.inner) {
+        w->in_channel = 0;
+        w->channel = w->channel + 1 < w->by.count ? w->channel + 1 : 0;
+    } else {
+        return w->class;
+    }
+    w->class = glow_channel_class(w->c, w->list.at[w->first + w->channel]);
+    return w->class;
+}
+
 /* Collects the largest weights of each class, as they are scaled now. */
 static bool
 measure_weights(plan *p, const glow_node *n, const weight_classes *w)
 {
     const glow_tensor *t = glow_constant_tensor(n->in[1]->storage);
     int64_t count = glow_type_count(n->in[1]->type);
+    class_walk outs = walk_of(p, w->out, w->by_out);
+    class_walk ins = walk_of(p, w->in, w->by_in);
 
     if (!t)
         return false;
     for (int64_t i = 0; i < count; i++) {
-        int32_t out = class_at(p, w->out, w->by_out, i);
-        int32_t in = class_at(p, w->in, w->by_in, i);
-        double x = ldexp(fabs(glow_get_double(t, i)), exponent_at(p, w, i));
+        int32_t out = next_class(&outs), in = next_class(&ins);
+        int e = p->exponent[out] - p->exponent[in];
+        double x = fabs(glow_get_double(t, i));
 
-        p->made[out] = fmax(p->made[out], x);
-        p->read[in] = fmax(p->read[in], x);
+        x = e ? ldexp(x, e) : x;
+        if (x > p->made[out])
+            p->made[out] = x;
+        if (x > p->read[in])
+            p->read[in] = x;
     }
     return true;
 }
