@@ -20,6 +20,7 @@
  *
  * Where weights outgrow the cache, and there are several images, they are the loop
  * inside of that over panels, and weights that are no constants are packed panel by panel.
+ * So are those of products whose rows conflict in the cache (d.by_panels).
  *
  * So a panel of weights is read from the cache for all tiles of the block, and
  * the input of the block for all panels.  Units of work are lines; or panels,
@@ -221,7 +222,7 @@ plan_reading(maker *m, int64_t group)
     int64_t most;
 
     m->at.tile.ahead = m->at.tile.streams = 0;
-    if (!d->packed || m->by_groups ||
+    if (!d->packed || d->by_panels || m->by_groups ||
         glow_cpu_weight_bytes(d) <= m->j->g->target->cache_bytes / FEW_WEIGHTS)
         return;
     if (times == 1 && d->kernel_w == 1 && has_few_sums(m))
@@ -495,9 +496,13 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
         return;
     }
     m->at.weights =
-        glow_cg_at(g, weights,
-                   cg_mulc(g, l.i,
-                           d->packed ? glow_cpu_group_bytes(d, &m->s, blocks)
+        d->by_panels
+            ? glow_cpu_turn_group(m->j, d, &m->s, m->at.group, channel, blocks,
+                                  last)
+            : glow_cg_at(g, weights,
+                         cg_mulc(g, l.i,
+                                 d->packed
+                                     ? glow_cpu_group_bytes(d, &m->s, blocks)
                                      : blocks * m->at.tile.w_block));
     if (d->flat.cut)
         m->at.weights = glow_cg_at(
@@ -591,10 +596,10 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     if (d->widens)
         m.at.tile.type = &glow_cpu_float;
     m.by_groups = glow_cpu_is_by_groups(g->target, d);
-    base = d->turned && m.by_groups ? j->scratch
-           : d->turned              ? glow_cpu_turn_weights(j, d, &m.s)
-           : d->packed              ? glow_cg_atc(g, j->packed, d->w_first)
-                                    : j->in[1].at;
+    base = d->by_panels || (d->turned && m.by_groups) ? j->scratch
+           : d->turned ? glow_cpu_turn_weights(j, d, &m.s)
+           : d->packed ? glow_cg_atc(g, j->packed, d->w_first)
+                       : j->in[1].at;
     tiles = glow_cpu_line_tiles(g->target, d, &m.s);
     m.by_tiles = !m.by_groups && tiles > 0;
     m.by_channels =

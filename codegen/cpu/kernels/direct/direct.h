@@ -71,6 +71,7 @@ typedef struct cpu_direct {
     bool may_dot;             /* weights are constant */
     const cpu_filter *turned; /* operand 1, packed at run time; or NULL */
     cpu_turns turns;          /* of matrix/, and of transposed convolutions */
+    bool by_panels;  /* `turned` is packed for each panel and block of lines */
     int64_t w_batch; /* bytes; unpacked weights: row-major [depth, outputs] */
     int bias;        /* operand, or -1 */
     const glow_type *type; /* of the input */

@@ -1,6 +1,6 @@
 /* Matrix products by register tiles: convolutions of one tap. */
 
-#include "codegen/cpu/kernels/direct/direct.h"
+#include "codegen/cpu/kernels/direct/shape.h"
 
 /* [rows, depth] [depth, columns], `batch` times with B's apart. */
 static cpu_direct
@@ -45,10 +45,22 @@ glow_cpu_product_of(const glow_node *n)
     return product_of(n, 1, n->out[0]->type->shape.at[0], b.at[0], b.at[1]);
 }
 
+/* The sums of `n`, with the packing of a right operand that is not constant. */
+static cpu_direct
+sums_of(const cpu_target *t, const glow_node *n)
+{
+    cpu_direct d = glow_cpu_product_of(n);
+
+    if (t && glow_cpu_all(n, GLOW_FLOAT) && d.batch == 1 && d.pixel > 0 &&
+        !glow_cpu_is_whole_constant(n->in[1]) && glow_cpu_pays_panels(t, &d))
+        d.packed = d.by_panels = true;
+    return d;
+}
+
 static bool
 takes_matmul(const cpu_target *t, const glow_node *n)
 {
-    cpu_direct d = glow_cpu_product_of(n);
+    cpu_direct d = sums_of(t, n);
 
     return glow_cpu_all_float(n) && d.channels > 0 && d.pixel > 0 &&
            (!t || glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE);
@@ -57,32 +69,35 @@ takes_matmul(const cpu_target *t, const glow_node *n)
 static void
 emit_matmul(cpu_job *j)
 {
-    cpu_direct d = glow_cpu_product_of(j->n);
+    cpu_direct d = sums_of(j->g->target, j->n);
+    cpu_filter filter = glow_cpu_product_filter(&d, NULL);
 
-    d.packed = j->packed != NULL;
+    d.packed = d.by_panels || j->packed;
+    d.turned = d.by_panels ? &filter : NULL;
     glow_cpu_emit_direct(j, &d);
 }
 
 static int64_t
 matmul_packed_size(const cpu_target *t, const glow_node *n)
 {
-    cpu_direct d = glow_cpu_product_of(n);
+    cpu_direct d = sums_of(t, n);
 
-    return d.packed ? glow_cpu_direct_size(t, &d) : 0;
+    return d.packed && !d.by_panels ? glow_cpu_direct_size(t, &d) : 0;
 }
 
 static int64_t
 matmul_room(const cpu_target *t, const glow_node *n)
 {
-    cpu_direct d = glow_cpu_product_of(n);
+    cpu_direct d = sums_of(t, n);
 
-    return glow_cpu_direct_room(t, &d);
+    return d.by_panels ? glow_cpu_turned_room(t, &d)
+                       : glow_cpu_direct_room(t, &d);
 }
 
 static int64_t
 matmul_units(const cpu_target *t, const glow_node *n)
 {
-    cpu_direct d = glow_cpu_product_of(n);
+    cpu_direct d = sums_of(t, n);
 
     return glow_cpu_direct_units(t, &d);
 }
@@ -98,7 +113,7 @@ static void
 pack_matmul(const cpu_target *t, const glow_node *n, const glow_tensor *from,
             void *to)
 {
-    cpu_direct d = glow_cpu_product_of(n);
+    cpu_direct d = sums_of(t, n);
 
     cpu_filter filter = glow_cpu_product_filter(&d, from);
 
@@ -109,7 +124,7 @@ static void
 add_choices(const cpu_target *t, const glow_node *n, const cpu_kernel *k,
             cpu_choices *to)
 {
-    cpu_direct d = glow_cpu_product_of(n);
+    cpu_direct d = sums_of(t, n);
 
     if (takes_matmul(t, n))
         glow_cpu_direct_choices(t, &d, k, to);

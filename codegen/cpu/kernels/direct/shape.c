@@ -14,6 +14,7 @@
 #define MOST_WHOLE 700   /* of the whole depth of a line of taps */
 #define WIDEST 128       /* kernel that is cut into runs of equal taps */
 #define ENOUGH_UNITS 16  /* for threads to share */
+#define FEW_TILES 4      /* that do not repay the packing of a panel */
 #define SHORT 160        /* multiplications of a sum */
 #define LEAST_CUT 256 /* of the depth: sums are kept and read once for each */
 
@@ -58,8 +59,8 @@ outgrows(const cpu_target *t, const direct *d, int64_t group)
 {
     int64_t input = glow_cpu_pixels_in(d) * d->pixel;
 
-    return d->packed && d->form.numbers == CPU_FLOATS && d->groups == 1 &&
-           d->batch == 1 && input <= 4 * t->cache_bytes &&
+    return d->packed && !d->by_panels && d->form.numbers == CPU_FLOATS &&
+           d->groups == 1 && d->batch == 1 && input <= 4 * t->cache_bytes &&
            input + 2 * group > 2 * t->cache_bytes &&
            glow_cpu_weight_bytes(d) > t->cache_bytes / 2;
 }
@@ -343,6 +344,31 @@ static int64_t
 pixels_of(int64_t lines, int64_t width, int64_t last)
 {
     return last ? (lines - 1) * width + last : lines * width;
+}
+
+/*
+ * True if a panel of row-major weights outgrows its sets of the cache. Rows that are an
+ * odd multiple of 2^n bytes apart begin in cache_bytes / 2^n places of the cache.
+ */
+static bool
+has_conflicts(const cpu_target *t, const direct *d)
+{
+    int64_t row = d->outputs * (int64_t)sizeof(float), apart = row & -row;
+
+    return apart > t->cache_bytes / d->channels;
+}
+
+bool
+glow_cpu_pays_panels(const cpu_target *t, const direct *from)
+{
+    direct d;
+    shape s;
+
+    if (from->channels <= 0 || !has_conflicts(t, from))
+        return false;
+    d = glow_cpu_flattened(t, *from);
+    s = glow_cpu_direct_shape(t, &d);
+    return glow_cpu_lines_of(t, &d, &s) * d.out_w >= FEW_TILES * s.rows;
 }
 
 int64_t

@@ -28,6 +28,13 @@ cpu_shape glow_cpu_direct_shape(const cpu_target *t, const cpu_direct *d);
  */
 cpu_direct glow_cpu_flattened(const cpu_target *t, cpu_direct d);
 
+/*
+ * True if the product of `from`, whose weights are row-major floats, should pack them
+ * panel by panel: its rows of weights conflict in the sets of the cache, and each block
+ * of lines has several tiles.
+ */
+bool glow_cpu_pays_panels(const cpu_target *t, const cpu_direct *from);
+
 /* Pixels of an image of the input, and of the result. */
 int64_t glow_cpu_pixels_in(const cpu_direct *d);
 int64_t glow_cpu_pixels_out(const cpu_direct *d);

@@ -171,8 +171,9 @@ packed_at_once(const cpu_target *t, const cpu_direct *from)
     cpu_direct d = glow_cpu_flattened(t, *from);
     cpu_shape s = glow_cpu_direct_shape(t, &d);
 
-    return glow_cpu_is_by_groups(t, &d) ? glow_cpu_group_bytes(&d, &s, s.blocks)
-                                        : glow_cpu_packed_bytes(&d, &s);
+    return d.by_panels || glow_cpu_is_by_groups(t, &d)
+               ? glow_cpu_group_bytes(&d, &s, s.blocks)
+               : glow_cpu_packed_bytes(&d, &s);
 }
 
 int64_t
