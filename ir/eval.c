@@ -145,19 +145,6 @@ seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static bool
-run_node(glow_eval_run *r, const glow_node *n, glow_item *const in[],
-         glow_tensor *const out[])
-{
-    glow_tensor **from = GLOW_NEW_ARRAY(r->scratch, glow_tensor *, n->n_in);
-
-    for (int i = 0; i < n->n_in; i++)
-        from[i] = in[i] ? &in[i]->tensor : NULL;
-    if (r->options->run && n->op == &glow_op_run)
-        return r->options->run(r->options->runner, n, from, out);
-    return glow_eval_node(n, from, out, r->work);
-}
-
 /* True if nothing is rounded within `n`, however it is lowered. */
 static bool
 rounds_once(const glow_node *n)
@@ -180,26 +167,80 @@ is_exact(double v, double epsilon)
     return epsilon > DBL_EPSILON && digits == trunc(digits);
 }
 
+/* `v` with a random relative error of the size of a rounding. */
+static double
+perturbed(glow_eval_run *r, double v)
+{
+    double u = (double)(glow_mix(++r->drawn) >> 11) * 0x1p-52 - 1;
+
+    return v * (1 + r->options->noise * u);
+}
+
 /*
  * Perturbs the results by random relative errors of the size of roundings:
  * Monte Carlo arithmetic, after Parker, Monte Carlo Arithmetic, UCLA
  * CSD-970002, 1997.
  */
 static void
-perturb(glow_eval_run *r, const glow_node *n, glow_item out[])
+perturb_results(glow_eval_run *r, const glow_node *n, glow_item out[])
 {
     for (int i = 0; i < n->n_out; i++) {
         const glow_tensor *t = &out[i].tensor;
         int64_t count = glow_type_count(t->type);
 
         for (int64_t k = 0; k < count && glow_is_float(t->type->elem); k++) {
-            double u = (double)(glow_mix(++r->drawn) >> 11) * 0x1p-52 - 1;
             double v = glow_get_double(t, k);
 
             if (!rounds_once(n) || !is_exact(v, r->options->noise))
-                glow_set_double(t, k, v * (1 + r->options->noise * u));
+                glow_set_double(t, k, perturbed(r, v));
         }
     }
+}
+
+/*
+ * A perturbed copy of an operand of a composite, whose roundings inside are as large as
+ * those of its operands where they cancel.  Integers stay, because they may be indices or
+ * equal on purpose.
+ */
+static glow_tensor
+perturb_operand(glow_eval_run *r, const glow_tensor *t)
+{
+    int64_t count = glow_type_count(t->type);
+    glow_tensor copy = glow_tensor_new(t->type);
+
+    for (int64_t k = 0; k < count; k++) {
+        double v = glow_get_double(t, k);
+
+        glow_set_double(&copy, k, v == trunc(v) ? v : perturbed(r, v));
+    }
+    return copy;
+}
+
+static bool
+run_node(glow_eval_run *r, const glow_node *n, glow_item *const in[],
+         glow_tensor *const out[])
+{
+    bool is_composite =
+        (n->op->traits & (GLOW_PURE | GLOW_PRIMITIVE)) == GLOW_PURE;
+    bool noisy = r->options->noise > 0 && !r->f->is_program && is_composite;
+    glow_tensor **from = GLOW_NEW_ARRAY(r->scratch, glow_tensor *, n->n_in);
+    glow_tensor *own = GLOW_NEW_ARRAY(r->scratch, glow_tensor, n->n_in);
+    bool ok;
+
+    for (int i = 0; i < n->n_in; i++) {
+        from[i] = in[i] ? &in[i]->tensor : NULL;
+        if (noisy && from[i] && glow_is_float(from[i]->type->elem)) {
+            own[i] = perturb_operand(r, from[i]);
+            from[i] = &own[i];
+        }
+    }
+    if (r->options->run && n->op == &glow_op_run)
+        ok = r->options->run(r->options->runner, n, from, out);
+    else
+        ok = glow_eval_node(n, from, out, r->work);
+    for (int i = 0; i < n->n_in; i++)
+        glow_tensor_end(&own[i]);
+    return ok;
 }
 
 bool
@@ -227,7 +268,7 @@ glow_eval_compute(glow_eval_run *r, const glow_node *n, glow_item *const in[],
             out[i].tensor = glow_tensor_new(glow_eval_type(r, n->out[i]->type));
         ok = run_node(r, n, in, results);
         if (ok && r->options->noise > 0 && !r->f->is_program)
-            perturb(r, n, out);
+            perturb_results(r, n, out);
         if (ok && memo)
             glow_memo_keep(memo, key, n, out);
     }

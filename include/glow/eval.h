@@ -29,7 +29,8 @@ typedef struct glow_eval_options {
                         their turns, any that tokens allow; 0: that of the text */
     double noise;    /* each float that a node of a graph gives is multiplied by
                         1 + r, r drawn from -noise to noise, unless a kind of this
-                        epsilon holds what an element-wise primitive gives;
+                        epsilon holds what an element-wise primitive gives, and
+                        so is each operand of a pure composite that is no integer;
                         0: exact */
     glow_memo *memo; /* or NULL */
     /*
