@@ -24,7 +24,8 @@
 static glow_service *service;
 static sem_t free_places;
 static glow_backend backend; /* that takes its time */
-static bool (*run_at_once)(glow_executable *x, const glow_binding *bindings, int count);
+static bool (*run_at_once)(glow_executable *x, const glow_binding *bindings,
+                           int count);
 static int64_t fixed_ns, sample_ns;
 
 static void
@@ -52,7 +53,8 @@ ask(const void *row, size_t bytes, void (*then)(void *user, glow_request *r))
 {
     const glow_input in = {.name = "x", .data = row, .bytes = bytes};
 
-    return glow_service_run(service, &in, 1, &(glow_request_options){.then = then});
+    return glow_service_run(service, &in, 1,
+                            &(glow_request_options){.then = then});
 }
 
 /* Samples a second of requests of 1 to `most` samples, `places` of them outstanding. */
@@ -64,7 +66,8 @@ rate(const void *rows, size_t bytes, int most, int places, double seconds)
 
     sem_init(&free_places, 0, (unsigned)places);
     begin = now = glow_now();
-    for (until = begin + (int64_t)(seconds * 1e9); now < until; now = glow_now()) {
+    for (until = begin + (int64_t)(seconds * 1e9); now < until;
+         now = glow_now()) {
         unsigned n = 1 + (seed >> 16) % (unsigned)most;
 
         seed = seed * 1103515245 + 12345;
@@ -103,7 +106,8 @@ delay(const void *row, size_t bytes, int n, double *most)
         glow_request *r = ask(row, bytes, NULL);
         double ms;
 
-        if (glow_fence_wait(glow_request_fence(r), INT64_MAX, NULL) != GLOW_RUN_DONE)
+        if (glow_fence_wait(glow_request_fence(r), INT64_MAX, NULL) !=
+            GLOW_RUN_DONE)
             exit(1);
         ms = (double)(glow_now() - begin) / 1e6;
         sum += ms;
@@ -117,7 +121,8 @@ static void
 print(const void *row, size_t bytes, int n, double seconds)
 {
     int64_t run = fixed_ns + sample_ns * n;
-    double ideal = n / ((double)run / 1e9), got = 0, drawn = 0, bare = 0, most, mean;
+    double ideal = n / ((double)run / 1e9), got = 0, drawn = 0, bare = 0, most,
+           mean;
 
     for (int i = 0; i < 5; i++) {
         double a = rate(row, bytes, 1, 4 * n, seconds / 15);
@@ -129,8 +134,10 @@ print(const void *row, size_t bytes, int n, double seconds)
         drawn = c > drawn ? c : drawn;
     }
     mean = delay(row, bytes, 50, &most);
-    printf("%.0f samples/s, %.3f of the ideal, sleeping %.3f, drawn %.3f; alone %.2f ms, at "
-           "most %.2f\n", got, got / ideal, bare / ideal, drawn / ideal, mean, most);
+    printf(
+        "%.0f samples/s, %.3f of the ideal, sleeping %.3f, drawn %.3f; alone %.2f ms, at "
+        "most %.2f\n",
+        got, got / ideal, bare / ideal, drawn / ideal, mean, most);
 }
 
 int

@@ -25,12 +25,14 @@ enum { ARCH_SET_CPUID = 0x1012, INSTRUCTION_BYTES = 2 };
 
 /* Bits of leaf 7, subleaves 0 and 1; "AMD64 and Intel 64" manuals, CPUID. */
 enum {
-    AVX512_EBX = 1u << 16 | 1u << 17 | 1u << 21 | 1u << 26 | 1u << 27 | 1u << 28 | 1u << 30,
+    AVX512_EBX = 1u << 16 | 1u << 17 | 1u << 21 | 1u << 26 | 1u << 27 |
+                 1u << 28 | 1u << 30,
     AVX512_ECX = 1u << 1 | 1u << 6 | 1u << 11 | 1u << 12 | 1u << 14,
     AVX512_EDX = 1u << 2 | 1u << 3 | 1u << 8 | 1u << 23,
     AMX_EDX = 1u << 22 | 1u << 24 | 1u << 25,
-    NEWER_EAX = 1u << 4 | 1u << 5 | 1u << 23, /* AVX-VNNI, AVX512-BF16, AVX-IFMA */
-    AMX_EAX = 1u << 21,                       /* AMX-FP16 */
+    NEWER_EAX =
+        1u << 4 | 1u << 5 | 1u << 23, /* AVX-VNNI, AVX512-BF16, AVX-IFMA */
+    AMX_EAX = 1u << 21,               /* AMX-FP16 */
     NEWER_EDX = 1u << 4 | 1u << 5 | 1u << 10 | 1u << 19,
     AMX_SUB1_EDX = 1u << 8 /* AMX-COMPLEX */
 };
@@ -84,7 +86,8 @@ mask(void)
     if (!name)
         return;
     is_avx2 = strcmp(name, "avx2") == 0;
-    struct sigaction trap = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    struct sigaction trap = {.sa_sigaction = on_trap,
+                             .sa_flags = SA_SIGINFO | SA_NODEFER};
     if (sigaction(SIGSEGV, &trap, NULL) ||
         syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0)) {
         fprintf(stderr, "mask_cpu: CPUID does not trap on this machine\n");

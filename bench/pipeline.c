@@ -28,9 +28,9 @@ enum { ROW = 1024, MOST_STAGES = 3 };
 typedef struct setup {
     const char *what;
     int stages, batch;
-    int active;     /* requests at once */
+    int active; /* requests at once */
     bool copies;
-    bool is_base;   /* the rate of which the gains below are multiples */
+    bool is_base; /* the rate of which the gains below are multiples */
 } setup;
 
 static const setup setups[] = {
@@ -66,24 +66,28 @@ write_network(const char *path, const setup *s)
     FILE *f = fopen(path, "w");
 
     check(f != NULL);
-    fprintf(f,
-            "gir 1\nplaceholder @x : float<%d x %d>\nplaceholder @y : float<%d x %d>\n",
-            s->batch, ROW, s->batch, ROW);
+    fprintf(
+        f,
+        "gir 1\nplaceholder @x : float<%d x %d>\nplaceholder @y : float<%d x %d>\n",
+        s->batch, ROW, s->batch, ROW);
     for (int i = 0; i < s->stages; i++)
-        fprintf(f,
-                "placeholder @i%d : float<%d x %d>\nplaceholder @o%d : float<%d x %d>\n"
-                "function @part%d attributes {Inputs: [@i%d], Outputs: [@o%d]} {\n"
-                "  %%a = Add(@i%d, @i%d) : float<%d x %d>\n  %%s = Save(%%a, @o%d)\n}\n",
-                i, s->batch, ROW, i, s->batch, ROW, i, i, i, i, i, s->batch, ROW, i);
+        fprintf(
+            f,
+            "placeholder @i%d : float<%d x %d>\nplaceholder @o%d : float<%d x %d>\n"
+            "function @part%d attributes {Inputs: [@i%d], Outputs: [@o%d]} {\n"
+            "  %%a = Add(@i%d, @i%d) : float<%d x %d>\n  %%s = Save(%%a, @o%d)\n}\n",
+            i, s->batch, ROW, i, s->batch, ROW, i, i, i, i, i, s->batch, ROW,
+            i);
     fprintf(f, "function @main {\n");
     for (int i = 0; i < s->stages; i++) {
         char from[16] = "@x";
 
         if (i > 0)
             snprintf(from, sizeof from, "%%p%d", i - 1);
-        fprintf(f,
-                "  %%p%d = Run([%s]) {Body: @part%d, Device: \"d%d\"} : float<%d x %d>\n", i,
-                from, i, i, s->batch, ROW);
+        fprintf(
+            f,
+            "  %%p%d = Run([%s]) {Body: @part%d, Device: \"d%d\"} : float<%d x %d>\n",
+            i, from, i, i, s->batch, ROW);
     }
     fprintf(f, "  %%s = Save(%%p%d, @y)\n}\n", s->stages - 1);
     check(fclose(f) == 0);
@@ -117,7 +121,8 @@ check_result(glow_request *r, const setup *s, float v)
     size_t bytes;
     const float *y;
 
-    if (glow_fence_wait(glow_request_fence(r), INT64_MAX, &why) != GLOW_RUN_DONE) {
+    if (glow_fence_wait(glow_request_fence(r), INT64_MAX, &why) !=
+        GLOW_RUN_DONE) {
         fprintf(stderr, "%s: %s\n", glow_outcome_name(why.outcome), why.text);
         exit(1);
     }
@@ -159,7 +164,8 @@ time_requests(const setup *s, int count, int64_t run_ns)
         for (int k = 0; k < ROW; k++)
             x[k] = (float)i;
         r[i] = glow_service_run(
-            net, &(glow_input){.name = "x", .data = x, .bytes = sizeof x}, 1, NULL);
+            net, &(glow_input){.name = "x", .data = x, .bytes = sizeof x}, 1,
+            NULL);
         if (window == 1)
             check_result(r[i], s, (float)i);
     }
@@ -186,14 +192,16 @@ main(int argc, char **argv)
     for (size_t i = 0; i < sizeof setups / sizeof *setups; i++) {
         const setup *s = &setups[i];
         int n = s->is_base ? (count + 3) / 4 : count;
-        double seconds = (double)time_requests(s, n, run_ns) * 1e-9, rate = n / seconds;
+        double seconds = (double)time_requests(s, n, run_ns) * 1e-9,
+               rate = n / seconds;
         double ideal = (n + s->batch - 1) / s->batch * (double)run_ns * 1e-9;
 
         if (s->is_base) {
             base = rate;
             printf("%-38s %10.1f\n", s->what, rate);
         } else {
-            printf("%-38s %10.1f %8.2f %10.3f\n", s->what, rate, rate / base, ideal / seconds);
+            printf("%-38s %10.1f %8.2f %10.3f\n", s->what, rate, rate / base,
+                   ideal / seconds);
         }
         fflush(stdout);
     }

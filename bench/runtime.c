@@ -69,21 +69,26 @@ write_chain(const char *path, int parts, int floats)
 
     if (!f)
         exit(1);
-    fprintf(f, "gir 1\nplaceholder @x : float<%d>\nplaceholder @y : float<%d>\n", floats, floats);
+    fprintf(f,
+            "gir 1\nplaceholder @x : float<%d>\nplaceholder @y : float<%d>\n",
+            floats, floats);
     for (int i = 0; i < parts; i++)
-        fprintf(f,
-                "placeholder @i%d : float<%d>\nplaceholder @o%d : float<%d>\n"
-                "function @part%d attributes {Inputs: [@i%d], Outputs: [@o%d]} {\n"
-                "  %%a = Relu(@i%d) : float<%d>\n  %%s = Save(%%a, @o%d)\n}\n",
-                i, floats, i, floats, i, i, i, i, floats, i);
+        fprintf(
+            f,
+            "placeholder @i%d : float<%d>\nplaceholder @o%d : float<%d>\n"
+            "function @part%d attributes {Inputs: [@i%d], Outputs: [@o%d]} {\n"
+            "  %%a = Relu(@i%d) : float<%d>\n  %%s = Save(%%a, @o%d)\n}\n",
+            i, floats, i, floats, i, i, i, i, floats, i);
     fprintf(f, "function @main {\n");
     for (int i = 0; i < parts; i++) {
         char from[16] = "@x";
 
         if (i > 0)
             snprintf(from, sizeof from, "%%p%d", i - 1);
-        fprintf(f, "  %%p%d = Run([%s]) {Body: @part%d, Device: \"d%d\"} : float<%d>\n", i,
-                from, i, i % DEVICES, floats);
+        fprintf(
+            f,
+            "  %%p%d = Run([%s]) {Body: @part%d, Device: \"d%d\"} : float<%d>\n",
+            i, from, i, i % DEVICES, floats);
     }
     fprintf(f, "  %%s = Save(%%p%d, @y)\n}\n", parts - 1);
     fclose(f);
@@ -110,7 +115,8 @@ processor(void)
         while (f && fscanf(f, "%d", &child) == 1) {
             clockid_t clock;
 
-            if (clock_getcpuclockid(child, &clock) == 0 && clock_gettime(clock, &t) == 0)
+            if (clock_getcpuclockid(child, &clock) == 0 &&
+                clock_gettime(clock, &t) == 0)
                 sum += t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
         }
         if (f)
@@ -160,9 +166,8 @@ open_host(setup *s, const row *r, const char *program, const char *path)
 {
     const char *const command[] = {program, busy ? "busy" : "idle", NULL};
     glow_host_options o = {.trace = r->trace};
-    glow_run_device_options d = {.backend = &backend,
-                                 .command = command,
-                                 .checksums = r->checksums};
+    glow_run_device_options d = {
+        .backend = &backend, .command = command, .checksums = r->checksums};
 
     s->ctx = begin();
     o.executor = glow_executor_open(s->ctx, r->executor);
@@ -176,9 +181,10 @@ open_host(setup *s, const row *r, const char *program, const char *path)
 
         snprintf(name, sizeof name, "d%d", i);
         d.name = name;
-        if (!glow_host_add_device(
-                s->host, s->ctx,
-                r->isolate ? &glow_run_device_remote : &glow_run_device_local, &d))
+        if (!glow_host_add_device(s->host, s->ctx,
+                                  r->isolate ? &glow_run_device_remote
+                                             : &glow_run_device_local,
+                                  &d))
             exit(1);
     }
     if (!glow_host_add(s->host, s->ctx,
@@ -202,7 +208,8 @@ close_host(setup *s)
 static void
 finish(glow_request *r)
 {
-    if (glow_fence_wait(glow_request_fence(r), INT64_MAX, NULL) != GLOW_RUN_DONE)
+    if (glow_fence_wait(glow_request_fence(r), INT64_MAX, NULL) !=
+        GLOW_RUN_DONE)
         exit(1);
     glow_request_release(r);
 }
@@ -219,7 +226,8 @@ send(const setup *s, int count, int most)
     for (int i = 0; most > 0 && i < count + most; i++) {
         if (window[i % most])
             finish(window[i % most]);
-        window[i % most] = i < count ? glow_service_run(s->service, &in, 1, NULL) : NULL;
+        window[i % most] =
+            i < count ? glow_service_run(s->service, &in, 1, NULL) : NULL;
     }
 }
 
@@ -246,8 +254,8 @@ time_rounds(const setup *s, int rounds, int count, int most, double *cpu)
 
 /* Figures of empty parts, or of parts of a millisecond. */
 static bool
-measure(const row *r, const char *program, const char *path, int parts, int count,
-        int rounds, const int *most, int n, double *ns, double *cpu)
+measure(const row *r, const char *program, const char *path, int parts,
+        int count, int rounds, const int *most, int n, double *ns, double *cpu)
 {
     setup s;
 
@@ -255,7 +263,8 @@ measure(const row *r, const char *program, const char *path, int parts, int coun
     if (!open_host(&s, r, program, path))
         return false;
     for (int i = 0; i < n; i++)
-        ns[i] = time_rounds(&s, rounds, count, most[i], &cpu[i]) / count / parts;
+        ns[i] =
+            time_rounds(&s, rounds, count, most[i], &cpu[i]) / count / parts;
     close_host(&s);
     return true;
 }
@@ -276,9 +285,10 @@ print_row(const row *r, const char *program, int rounds)
     unlink(path);
     if (!ok)
         return;
-    printf("%-16s %10.2f %8.2f %11.2f %13.2f %10.2f %8.2f\n", r->name, ns[0] / 1e3,
-           ns[1] / 1e3, cpu[0] / PARTS / REQUESTS / 1e3, ns[2] / 1e3,
-           100 * (ms[0] - PART_NS) / PART_NS, 100 * (ms[1] - PART_NS) / PART_NS);
+    printf("%-16s %10.2f %8.2f %11.2f %13.2f %10.2f %8.2f\n", r->name,
+           ns[0] / 1e3, ns[1] / 1e3, cpu[0] / PARTS / REQUESTS / 1e3,
+           ns[2] / 1e3, 100 * (ms[0] - PART_NS) / PART_NS,
+           100 * (ms[1] - PART_NS) / PART_NS);
     fflush(stdout);
 }
 
@@ -292,8 +302,9 @@ main(int argc, char **argv)
 
         busy = strcmp(argv[1], "busy") == 0;
         glow_run_device_serve(ctx, SOCKET,
-                              &(glow_run_device_options){
-                                  .name = "device", .backend = &backend, .queues = 1});
+                              &(glow_run_device_options){.name = "device",
+                                                         .backend = &backend,
+                                                         .queues = 1});
         glow_context_free(ctx);
         return 0;
     }

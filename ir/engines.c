@@ -88,8 +88,8 @@ glow_engines_of(glow_arena *a, const glow_func *f)
     name_engines(a, f, e);
     e->engine = w.engine = GLOW_NEW_ARRAY(a, int, count);
     e->turn = w.turn = GLOW_NEW_ARRAY(a, int64_t, count);
-    e->clocks = w.clocks = GLOW_NEW_ARRAY(a, int64_t, count * (size_t)e->count);
-    w.now = GLOW_NEW_ARRAY(a, int64_t, (size_t)e->count * (size_t)e->count);
+    e->clocks = w.clocks = GLOW_NEW_ARRAY(a, int64_t, count *(size_t)e->count);
+    w.now = GLOW_NEW_ARRAY(a, int64_t, (size_t)e->count *(size_t)e->count);
     w.signals = GLOW_NEW_ARRAY(a, const int64_t *, count);
     GLOW_FOR_EACH_NODE(n, f) {
         if (n->op->traits & GLOW_STRUCTURAL)

@@ -26,7 +26,7 @@ typedef struct graph_run {
         glow_item *value;
         glow_item *target;
         struct save *next;
-    } * saves, **last_save;
+    } *saves, **last_save;
 } graph_run;
 
 bool

@@ -133,7 +133,7 @@ by_begin(const void *a, const void *b)
 
     if ((*x)->begin != (*y)->begin)
         return (*x)->begin < (*y)->begin ? -1 : 1;
-    return (*x)->end < (*y)->end ? -1 : (*x)->end > (*y)->end;
+    return (*x)->end<(*y)->end ? -1 : (*x)->end>(*y)->end;
 }
 
 /* Checks that every byte belongs to exactly one tensor. */
@@ -368,7 +368,8 @@ glow_safetensors_put(glow_buf *b, glow_safetensor *tensors, size_t count,
 {
     put_head(b, tensors, count, notes, n_notes);
     for (size_t i = 0; i < count; i++)
-        glow_buf_add(b, tensors[i].data, (size_t)glow_type_bytes(tensors[i].type));
+        glow_buf_add(b, tensors[i].data,
+                     (size_t)glow_type_bytes(tensors[i].type));
 }
 
 bool

@@ -220,12 +220,14 @@ glow_state_clone(glow_context *ctx, const glow_state *from)
 
         s->entries[i] = *e;
         s->entries[i].name = glow_arena_strdup(s->arena, e->name);
-        s->entries[i].tensor = glow_tensor_new(glow_type_get(ctx, *e->tensor.type));
+        s->entries[i].tensor =
+            glow_tensor_new(glow_type_get(ctx, *e->tensor.type));
         glow_tensor_copy(&s->entries[i].tensor, &e->tensor);
         glow_map_set(s->index, s->entries[i].name, &s->entries[i]);
     }
     for (size_t i = 0; i < from->n_keys; i++)
-        glow_state_set_note(s, from->keys[i], glow_state_note(from, from->keys[i]));
+        glow_state_set_note(s, from->keys[i],
+                            glow_state_note(from, from->keys[i]));
     return s;
 }
 
@@ -354,7 +356,8 @@ bool
 glow_state_read(glow_state *s, const char *name, const void *bytes, size_t size)
 {
     glow_weights w = {.format = "safetensors", .path = name, .given = name};
-    glow_data *file = glow_data_wrap((void *)(uintptr_t)bytes, size, leave, NULL);
+    glow_data *file =
+        glow_data_wrap((void *)(uintptr_t)bytes, size, leave, NULL);
 
     return load(s, &w, glow_weights_open_data(s->ctx, &w, file));
 }
@@ -384,8 +387,8 @@ is_named(const char *name, const char *const *names, size_t count)
 
 /* Writes `path`, or to `b`.  NULL names: all, and the notes. */
 static bool
-save(const glow_state *s, const char *path, glow_buf *b, const char *const *names,
-     size_t n_names)
+save(const glow_state *s, const char *path, glow_buf *b,
+     const char *const *names, size_t n_names)
 {
     glow_arena *a = glow_arena_new();
     glow_safetensor *chosen = GLOW_NEW_ARRAY(a, glow_safetensor, s->count + 1);

@@ -17,10 +17,8 @@
 #define L GLOW_CLASS_LOW
 
 /* A built-in element kind, read and written without functions. */
-#define KIND(name, bytes, bits, is_signed, klass, epsilon, doc)             \
-    {                                                                       \
-        name, bytes, bits, is_signed, klass, doc, epsilon, NULL, NULL, NULL \
-    }
+#define KIND(name, bytes, bits, is_signed, klass, epsilon, doc) \
+    {name, bytes, bits, is_signed, klass, doc, epsilon, NULL, NULL, NULL}
 
 /* A float of low precision, read and written by its format. */
 #define LOW_FLOAT(name, bits, is_signed, epsilon, doc, ...)    \

@@ -106,9 +106,10 @@ glow_weights_open_data(glow_context *ctx, glow_weights *w, glow_data *file)
 glow_weights_reader *
 glow_weights_open(glow_context *ctx, glow_weights *w)
 {
-    glow_data *file = w->given ? glow_file_map_at(ctx, w->span, w->given)
-                               : glow_file_map_beneath_at(
-                                     ctx, w->span, w->base ? w->base : ".", w->path);
+    glow_data *file =
+        w->given ? glow_file_map_at(ctx, w->span, w->given)
+                 : glow_file_map_beneath_at(ctx, w->span,
+                                            w->base ? w->base : ".", w->path);
 
     return glow_weights_open_data(ctx, w, file);
 }

@@ -24,8 +24,8 @@ glow_weights *glow_weights_declare(glow_module *m, const char *alias,
 struct glow_weights_reader *glow_weights_open(glow_context *ctx,
                                               glow_weights *w);
 /* The same for the bytes of a file, one reference of which it takes; NULL: r->bad. */
-struct glow_weights_reader *glow_weights_open_data(glow_context *ctx, glow_weights *w,
-                                                   glow_data *file);
+struct glow_weights_reader *
+glow_weights_open_data(glow_context *ctx, glow_weights *w, glow_data *file);
 
 /* Interface of the file formats. */
 

@@ -32,7 +32,7 @@ windows(glow_builder *b, int64_t in, int64_t out)
 
         s.taps = size > s.taps ? size : s.taps;
     }
-    from = GLOW_NEW_ARRAY(glow_builder_scratch(b), int64_t, s.taps * out);
+    from = GLOW_NEW_ARRAY(glow_builder_scratch(b), int64_t, s.taps *out);
     weight = GLOW_NEW_ARRAY(glow_builder_scratch(b), double, s.taps *out);
     for (int64_t i = 0; i < out; i++) {
         int64_t first = i * in / out;

@@ -7,9 +7,9 @@
 
 /* Constants of `count` floats, or of index32, all `v`. */
 glow_value *glow_lower_channel_scales(glow_builder *b, const char *suffix,
-                              int64_t count, float v);
+                                      int64_t count, float v);
 glow_value *glow_lower_channel_offsets(glow_builder *b, const char *suffix,
-                               int64_t count, int32_t v);
+                                       int64_t count, int32_t v);
 /* The float of the product of the scales of operands 0 and 1. */
 float glow_lower_unit(const glow_node *n);
 /*

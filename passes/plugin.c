@@ -92,18 +92,10 @@ static const struct layout {
     size_t at;
     bool grows; /* a plugin of an older minor version may have less */
 } layouts[] = {
-#define LIMIT(member, name)                           \
-    {                                                 \
-        name, offsetof(glow_abi_sizes, member), false \
-    }
-#define STRUCT(member)                                           \
-    {                                                            \
-        "glow_" #member, offsetof(glow_abi_sizes, member), false \
-    }
-#define GROWS(member)                                           \
-    {                                                           \
-        "glow_" #member, offsetof(glow_abi_sizes, member), true \
-    }
+#define LIMIT(member, name) {name, offsetof(glow_abi_sizes, member), false}
+#define STRUCT(member) \
+    {"glow_" #member, offsetof(glow_abi_sizes, member), false}
+#define GROWS(member) {"glow_" #member, offsetof(glow_abi_sizes, member), true}
     LIMIT(pointer, "void *"),
     LIMIT(rank, "GLOW_MAX_RANK"),
     LIMIT(operands, "GLOW_MAX_OPERANDS"),

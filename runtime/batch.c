@@ -195,11 +195,13 @@ glow_run_fill(glow_request *b)
         for (const slice *x = b->slices; x; x = x->next) {
             const char *from = x->request->data[v->of];
 
-            memcpy(block + at, from + one * (size_t)x->first, one * (size_t)x->count);
+            memcpy(block + at, from + one * (size_t)x->first,
+                   one * (size_t)x->count);
             at += one * (size_t)x->count;
         }
         memset(block + at, 0, (size_t)v->bytes - at);
-        b->data[i] = v->out ? glow_run_copy_input(b, block, (size_t)v->bytes) : block;
+        b->data[i] =
+            v->out ? glow_run_copy_input(b, block, (size_t)v->bytes) : block;
     }
     glow_run_lock(b->host, &t);
     glow_run_admit(b, &t);

@@ -163,9 +163,11 @@ changed_port(const glow_loaded *l, const uint64_t *at)
     for (int i = 0; i < l->n_ports; i++) {
         void *data = (void *)(uintptr_t)at[i];
         const uint64_t sum =
-            l->ports[i].read ? glow_wire_sum(data, (size_t)l->ports[i].bytes) : 0;
+            l->ports[i].read ? glow_wire_sum(data, (size_t)l->ports[i].bytes)
+                             : 0;
 
-        if (l->ports[i].read && memcmp(glow_wire_sum_of(data), &sum, sizeof sum) != 0)
+        if (l->ports[i].read &&
+            memcmp(glow_wire_sum_of(data), &sum, sizeof sum) != 0)
             return &l->ports[i];
     }
     return NULL;
@@ -189,7 +191,8 @@ write_sums(const glow_loaded *l, const uint64_t *at)
 static bool
 run(child *c, const wire_head *h, uint64_t *at)
 {
-    glow_loaded *l = h->network < MOST_NETWORKS ? c->networks[h->network] : NULL;
+    glow_loaded *l =
+        h->network < MOST_NETWORKS ? c->networks[h->network] : NULL;
     const glow_port *changed;
     glow_report_text why = {0};
 
@@ -203,7 +206,8 @@ run(child *c, const wire_head *h, uint64_t *at)
     }
     changed = c->checks ? changed_port(l, at) : NULL;
     if (changed) {
-        snprintf(why.text, sizeof why.text, "the tensor of %.100s changed in shared memory",
+        snprintf(why.text, sizeof why.text,
+                 "the tensor of %.100s changed in shared memory",
                  changed->name);
         return fail(c, GLOW_RUN_LOST, why.text);
     }

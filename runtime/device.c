@@ -113,7 +113,8 @@ glow_run_base_reserve_network(run_base *b, glow_context *ctx, const char *path,
     return glow_error(ctx, "E1001",
                       "device %s has no room for %s: it needs %" PRId64
                       " bytes, and %" PRId64 " of %" PRId64 " are free",
-                      b->options.name, path, bytes, i.memory - i.used, i.memory);
+                      b->options.name, path, bytes, i.memory - i.used,
+                      i.memory);
 }
 
 /* Copies. */
@@ -167,7 +168,8 @@ do_copy(void *work, int worker, glow_report_text *r)
         return GLOW_RUN_CANCELLED;
     move(c);
     if (c->checksum && !settle_checksum(c)) {
-        snprintf(r->text, sizeof r->text, "a tensor changed in memory shared with device %s",
+        snprintf(r->text, sizeof r->text,
+                 "a tensor changed in memory shared with device %s",
                  b->options.name);
         return GLOW_RUN_LOST;
     }

@@ -27,7 +27,8 @@ void glow_run_base_set_state(run_base *b, glow_run_device_state state);
 bool glow_run_base_is_lost(run_base *b, glow_report_text *r);
 void glow_run_base_info(run_base *b, glow_run_device_info *out);
 /* `statistics` of a glow_run_device_api. */
-void glow_run_base_statistics(glow_run_device *d, glow_run_device_statistics *out);
+void glow_run_base_statistics(glow_run_device *d,
+                              glow_run_device_statistics *out);
 /* Counts a run that began at `begin` and ended as `o`. */
 void glow_run_base_count(run_base *b, glow_outcome o, int64_t begin);
 
@@ -38,8 +39,8 @@ void glow_run_base_count(run_base *b, glow_outcome o, int64_t begin);
 bool glow_run_base_reserve(run_base *b, int64_t bytes);
 void glow_run_base_give_back(run_base *b, int64_t bytes);
 /* The same for a network, of the file `path`; false after a report. */
-bool glow_run_base_reserve_network(run_base *b, glow_context *ctx, const char *path,
-                                   int64_t bytes);
+bool glow_run_base_reserve_network(run_base *b, glow_context *ctx,
+                                   const char *path, int64_t bytes);
 
 /* A copy between two addresses.  It takes at least `ps` picoseconds for each byte. */
 typedef struct run_copy {
@@ -48,12 +49,13 @@ typedef struct run_copy {
     void *host;
     uint64_t at;
     int64_t bytes, ps;
-    bool in; /* into the device, for the statistics */
+    bool in;       /* into the device, for the statistics */
     bool checksum; /* of the tensor, before `at`, as of wire.h */
 } run_copy;
 
 /* Puts a copy into the queue; `c` is copied. */
-void glow_run_base_copy(run_queue *q, const run_copy *c, const glow_command *command);
+void glow_run_base_copy(run_queue *q, const run_copy *c,
+                        const glow_command *command);
 /* Sleeps until time `at` of glow_now. */
 void glow_run_sleep_until(int64_t at);
 

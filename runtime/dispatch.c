@@ -31,9 +31,8 @@ choose(const part *p, const replica *failed)
                        ? (c == failed ? 2 : 3)
                        : (c->device->state == GLOW_RUN_DEVICE_SUSPECT ? 1 : 0);
 
-        if (rank > best_rank ||
-            (rank == best_rank && best &&
-             load_of(c->device) < load_of(best->device))) {
+        if (rank > best_rank || (rank == best_rank && best &&
+                                 load_of(c->device) < load_of(best->device))) {
             best = c;
             best_rank = rank;
         }
@@ -121,7 +120,8 @@ resident_of(const execution *x, int port)
 {
     int v = x->part->values[port];
 
-    return x->request->variant->values[v].stays ? &x->request->residents[v] : NULL;
+    return x->request->variant->values[v].stays ? &x->request->residents[v]
+                                                : NULL;
 }
 
 /* True if an input of `x` was in memory of a device that was lost since. */
@@ -183,7 +183,8 @@ static bool
 writes_state(const execution *x)
 {
     for (int i = 0; i < x->part->n_ports; i++) {
-        const resident *m = x->part->ports[i].written ? resident_of(x, i) : NULL;
+        const resident *m =
+            x->part->ports[i].written ? resident_of(x, i) : NULL;
 
         if (m && m->of_state)
             return true;
@@ -200,8 +201,8 @@ run_again(glow_request *r, todo *t)
 {
     if (has_state_there(r)) {
         r->dirty = true;
-        glow_run_finish(r, GLOW_RUN_LOST, "its state was in memory of a device that was lost",
-                        t);
+        glow_run_finish(r, GLOW_RUN_LOST,
+                        "its state was in memory of a device that was lost", t);
         return;
     }
     r->again = true;
@@ -271,7 +272,8 @@ glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t)
         return;
     glow_run_end(r);
     r->end.outcome = o;
-    snprintf(r->end.text, sizeof r->end.text, "%.*s", (int)sizeof r->end.text - 1, text);
+    snprintf(r->end.text, sizeof r->end.text, "%.*s",
+             (int)sizeof r->end.text - 1, text);
     *r->live_link = r->live;
     if (r->live)
         r->live->live_link = r->live_link;
@@ -384,11 +386,12 @@ part_failed(execution *x, const glow_report_text *why, todo *t)
 {
     glow_request *r = x->request;
     device *d = x->on->device;
-    bool again = why->outcome == GLOW_RUN_LOST || why->outcome == GLOW_RUN_CANCELLED;
+    bool again =
+        why->outcome == GLOW_RUN_LOST || why->outcome == GLOW_RUN_CANCELLED;
     char text[2 * sizeof why->text];
 
     if (why->outcome == GLOW_RUN_CANCELLED)
-        r->dirty = false; /* it did not begin */
+        r->dirty = false;            /* it did not begin */
     if (again && x->lost == d->lost) /* else it was reset since */
         glow_run_distrust(d);
     if (why->outcome == GLOW_RUN_LOST) {
@@ -546,7 +549,8 @@ place_of(glow_request *r, int v)
     void *data = (void *)(uintptr_t)r->data[v];
 
     return is_both(r, v) && !r->variant->values[v].kept
-               ? memcpy(glow_run_block(r, v), data, (size_t)r->variant->values[v].bytes)
+               ? memcpy(glow_run_block(r, v), data,
+                        (size_t)r->variant->values[v].bytes)
                : data;
 }
 
@@ -578,9 +582,11 @@ fail_to_start(execution *x)
 
     d->api->info(d->at, &i);
     if (i.state == GLOW_RUN_DEVICE_LOST)
-        glow_timeline_fail(x->timeline, GLOW_RUN_CANCELLED, "the device is lost");
+        glow_timeline_fail(x->timeline, GLOW_RUN_CANCELLED,
+                           "the device is lost");
     else
-        glow_timeline_fail(x->timeline, GLOW_RUN_REFUSED, "there is no memory left");
+        glow_timeline_fail(x->timeline, GLOW_RUN_REFUSED,
+                           "there is no memory left");
 }
 
 void

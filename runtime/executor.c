@@ -24,7 +24,8 @@ glow_executor_open(glow_context *ctx, const char *name)
             x->kind = kinds[i];
         return x;
     }
-    glow_error_hint(ctx, (glow_span){0}, "E1013", "serial, threads, starpu are there",
+    glow_error_hint(ctx, (glow_span){0}, "E1013",
+                    "serial, threads, starpu are there",
                     "there is no executor %s", name);
     return NULL;
 }

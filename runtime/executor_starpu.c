@@ -28,7 +28,7 @@
 
 /* The library. */
 
-#define CALLS(X)         \
+#define CALLS(X)          \
     X(starpu_conf_init)   \
     X(starpu_init)        \
     X(starpu_pause)       \
@@ -47,8 +47,9 @@ static char failure[256];
 /* Variables that StarPU and hwloc read while they start, unless the user has set them. */
 static const char *const settings[][2] = {
     {"STARPU_SILENT", "1"},
-    {"STARPU_WORKERS_NOBIND", "1"}, /* processes of devices share the processors */
-    {"HWLOC_COMPONENTS", "-gl"},    /* which asks displays for their cards */
+    {"STARPU_WORKERS_NOBIND",
+     "1"},                       /* processes of devices share the processors */
+    {"HWLOC_COMPONENTS", "-gl"}, /* which asks displays for their cards */
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -112,8 +113,8 @@ begin(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         found[i] = dlsym(library, names[i]);
         if (!found[i]) {
-            snprintf(failure, sizeof failure, "%s has no %s", GLOW_STARPU_LIBRARY,
-                     names[i]);
+            snprintf(failure, sizeof failure, "%s has no %s",
+                     GLOW_STARPU_LIBRARY, names[i]);
             return;
         }
     }
@@ -122,7 +123,8 @@ begin(void)
     if (rc == 0)
         calls.starpu_pause();
     else
-        snprintf(failure, sizeof failure, "it does not start: %s", strerror(-rc));
+        snprintf(failure, sizeof failure, "it does not start: %s",
+                 strerror(-rc));
 }
 
 /* The executor. */
@@ -285,7 +287,8 @@ const run_executor_kind glow_run_executor_starpu = {
 static glow_executor *
 open_executor(glow_context *ctx)
 {
-    glow_error_hint(ctx, (glow_span){0}, "E1014", "configure it with -Dstarpu=enabled",
+    glow_error_hint(ctx, (glow_span){0}, "E1014",
+                    "configure it with -Dstarpu=enabled",
                     "StarPU cannot be used: this build has none");
     return NULL;
 }

@@ -47,8 +47,8 @@ struct run_lane {
     bool owns_pool;
     run_queue *queue;
     slot *slots, *free;
-    int count, taken; /* slots, and those that are not free */
-    int waiting;      /* wakes that have no slot yet */
+    int count, taken;    /* slots, and those that are not free */
+    int waiting;         /* wakes that have no slot yet */
     pthread_cond_t idle; /* no slot is taken */
 };
 

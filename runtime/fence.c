@@ -83,7 +83,8 @@ glow_timeline_unref(glow_timeline *t)
     if (!last)
         return;
     /* Nobody can reach it any more. */
-    glow_timeline_fail(t, GLOW_RUN_CANCELLED, "nothing is left that would do it");
+    glow_timeline_fail(t, GLOW_RUN_CANCELLED,
+                       "nothing is left that would do it");
     pthread_cond_destroy(&t->changed);
     pthread_mutex_destroy(&t->lock);
     free(t);
@@ -176,7 +177,8 @@ state_of(const glow_timeline *t, uint64_t value)
 {
     if (t->value >= value)
         return GLOW_RUN_DONE;
-    return t->failure.outcome == GLOW_RUN_DONE ? GLOW_RUN_LATE : t->failure.outcome;
+    return t->failure.outcome == GLOW_RUN_DONE ? GLOW_RUN_LATE
+                                               : t->failure.outcome;
 }
 
 glow_outcome

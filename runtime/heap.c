@@ -16,5 +16,7 @@ glow_heap_new(size_t size)
 void *
 glow_heap_lines(size_t size)
 {
-    return size > SIZE_MAX - 128 ? NULL : aligned_alloc(64, (size + 63) / 64 * 64 + 64);
+    return size > SIZE_MAX - 128
+               ? NULL
+               : aligned_alloc(64, (size + 63) / 64 * 64 + 64);
 }

@@ -18,7 +18,8 @@ glow_host_new(const glow_host_options *o)
     if (h->options.queue <= 0)
         h->options.queue = 200;
     if (!h->options.executor)
-        h->options.executor = glow_executor_open(NULL, "threads"); /* reports nothing */
+        h->options.executor =
+            glow_executor_open(NULL, "threads"); /* reports nothing */
     if (h->options.trace)
         h->trace = glow_run_trace_new();
     h->arena = glow_arena_new();
@@ -58,7 +59,8 @@ close_queues(glow_host *h, glow_outcome o, todo *t)
     while (h->queue)
         glow_run_finish(h->queue, o, why, t);
     for (glow_request *r = h->live, *live; r; r = live) {
-        bool is_begun = r->taken > 0; /* of a member, some of whose samples have run */
+        bool is_begun =
+            r->taken > 0; /* of a member, some of whose samples have run */
 
         live = r->live;
         if (r->state != HELD && (r->state != WAITS || is_begun))
@@ -143,7 +145,8 @@ glow_host_free(glow_host *h)
 
 bool
 glow_host_add_device(glow_host *h, glow_context *ctx,
-                     const glow_run_device_api *api, const glow_run_device_options *o)
+                     const glow_run_device_api *api,
+                     const glow_run_device_options *o)
 {
     glow_run_device_options own = *o;
     glow_run_device_info info;

@@ -14,9 +14,10 @@
 typedef struct place {
     device *device; /* NULL: it has no buffer */
     glow_buffer buffer;
-    int64_t lost; /* how often the device was lost before it was written there */
-    bool there;   /* the buffer has the contents of the object */
-    bool ahead;   /* and the tensor in host memory has not */
+    int64_t
+        lost;   /* how often the device was lost before it was written there */
+    bool there; /* the buffer has the contents of the object */
+    bool ahead; /* and the tensor in host memory has not */
 } place;
 
 struct glow_service_state {
@@ -26,8 +27,8 @@ struct glow_service_state {
     place *places;       /* of each tensor */
     int refs;            /* of the caller, and of requests */
     bool lacks;          /* trained tensors */
-    bool broken;         /* a run that was not done may have written some of it */
-    bool busy;           /* a call reads or writes the tensors */
+    bool broken; /* a run that was not done may have written some of it */
+    bool busy;   /* a call reads or writes the tensors */
     glow_request *holder;
     glow_request *first; /* of those that wait */
 };
@@ -187,7 +188,8 @@ place_of(const glow_request *r, int v)
     const glow_state_entry *first = glow_state_entries(r->kept->tensors, &n);
 
     return &r->kept->places[glow_state_find(r->kept->tensors,
-                                            r->service->values[v].name) - first];
+                                            r->service->values[v].name) -
+                            first];
 }
 
 /* Lets `r` read value `v` at its home, where it may have no buffer yet. */
@@ -215,7 +217,8 @@ glow_run_kept_bind(glow_request *r)
     for (int v = 0; v < s->n_values; v++) {
         if (!s->values[v].kept || !s->values[v].in)
             continue;
-        r->data[v] = glow_state_find(r->kept->tensors, s->values[v].name)->tensor.data;
+        r->data[v] =
+            glow_state_find(r->kept->tensors, s->values[v].name)->tensor.data;
         if (s->values[v].home)
             bind_home(r, v);
     }
@@ -371,10 +374,11 @@ fetch_or_break(glow_service_state *st, glow_context *ctx)
     if (fetch(st))
         return true;
     give_back(st, false, true);
-    return glow_error(ctx, "E1011",
-                      "service %s: the state object is broken: the device that had it "
-                      "in its memory was lost",
-                      st->service->name);
+    return glow_error(
+        ctx, "E1011",
+        "service %s: the state object is broken: the device that had it "
+        "in its memory was lost",
+        st->service->name);
 }
 
 static void
@@ -397,8 +401,8 @@ glow_service_state_clone(glow_service_state *st, glow_context *ctx)
 
 /* From `bytes`, or NULL: from the file `name`. */
 static bool
-load(glow_service_state *st, glow_context *ctx, const char *name, const void *bytes,
-     size_t size)
+load(glow_service_state *st, glow_context *ctx, const char *name,
+     const void *bytes, size_t size)
 {
     glow_state_entry *e;
     size_t n;
@@ -424,20 +428,22 @@ load(glow_service_state *st, glow_context *ctx, const char *name, const void *by
 }
 
 bool
-glow_service_state_load(glow_service_state *st, glow_context *ctx, const char *path)
+glow_service_state_load(glow_service_state *st, glow_context *ctx,
+                        const char *path)
 {
     return load(st, ctx, path, NULL, 0);
 }
 
 bool
-glow_service_state_read(glow_service_state *st, glow_context *ctx, const char *name,
-                        const void *bytes, size_t size)
+glow_service_state_read(glow_service_state *st, glow_context *ctx,
+                        const char *name, const void *bytes, size_t size)
 {
     return load(st, ctx, name, bytes ? bytes : "", size);
 }
 
 bool
-glow_service_state_save(glow_service_state *st, glow_context *ctx, const char *path)
+glow_service_state_save(glow_service_state *st, glow_context *ctx,
+                        const char *path)
 {
     bool ok;
 

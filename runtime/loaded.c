@@ -44,8 +44,8 @@ glow_run_read(glow_context *ctx, const char *path)
 {
     const glow_source *source = glow_source_read(ctx, path);
     const glow_parse_options how = {
-        .folder = source ? folder_of(glow_context_arena(ctx), source->name)
-                         : NULL,
+        .folder =
+            source ? folder_of(glow_context_arena(ctx), source->name) : NULL,
     };
 
     return source ? glow_parse(ctx, source, &how) : NULL;
@@ -115,8 +115,8 @@ glow_run_new_context(glow_context *from)
 }
 
 static bool
-start(run_instance *x, const glow_run_device_options *d, const glow_load_options *o,
-      const glow_target_options *code)
+start(run_instance *x, const glow_run_device_options *d,
+      const glow_load_options *o, const glow_target_options *code)
 {
     glow_func *f;
 
@@ -124,14 +124,14 @@ start(run_instance *x, const glow_run_device_options *d, const glow_load_options
     if (!x->module)
         return false;
     f = take_function(x, o);
-    return f && glow_network_load(&x->network, f,
-                                  &(glow_network_options){
-                                      .backend = d->backend,
-                                      .code = code,
-                                      .passes = o->passes
-                                                    ? o->passes
-                                                    : passes_for(d->backend, f),
-                                  });
+    return f &&
+           glow_network_load(
+               &x->network, f,
+               &(glow_network_options){
+                   .backend = d->backend,
+                   .code = code,
+                   .passes = o->passes ? o->passes : passes_for(d->backend, f),
+               });
 }
 
 /* The packed constants of the first instance, for the others; NULL: none. */
@@ -177,7 +177,8 @@ share(glow_loaded *l, const glow_load_options *o)
     glow_executable *x = l->instances[0].network.executable;
 
     for (int i = 0; i < o->n_like && !l->shares && l->backend->share; i++)
-        l->shares = l->backend->share(x, o->like[i]->instances[0].network.executable);
+        l->shares =
+            l->backend->share(x, o->like[i]->instances[0].network.executable);
 }
 
 static void
@@ -273,16 +274,15 @@ glow_run_loaded(glow_loaded *l, int worker, void *memory, const uint64_t *at,
     bool ok;
 
     for (int i = 0; i < l->n_ports; i++) {
-        const glow_storage *s =
-            glow_find_storage(x->module, l->ports[i].name);
+        const glow_storage *s = glow_find_storage(x->module, l->ports[i].name);
 
         tensors[i].type = s->value.type;
         tensors[i].data = memory ? NULL : (void *)(uintptr_t)at[i];
         bindings[i] = (glow_binding){s, &tensors[i]};
     }
     x->last.text[0] = 0;
-    ok = memory ? l->backend->memory->run(memory, x->network.executable, bindings, at,
-                                          l->n_ports)
+    ok = memory ? l->backend->memory->run(memory, x->network.executable,
+                                          bindings, at, l->n_ports)
                 : l->backend->run(x->network.executable, bindings, l->n_ports);
     free(bindings);
     free(tensors);

@@ -3,8 +3,8 @@
 #ifndef RUNTIME_LOADED_H
 #define RUNTIME_LOADED_H
 
-#include "glow/runtime.h"
 #include "glow/network.h"
+#include "glow/runtime.h"
 
 typedef struct run_instance {
     glow_context *ctx; /* of this worker alone */

@@ -17,8 +17,8 @@
 
 struct glow_run_device {
     run_base base; /* its lock is that of all below */
-    run_sim *sim;             /* NULL: none */
-    void *memory;             /* of the backend; NULL: buffers are of the host's */
+    run_sim *sim;  /* NULL: none */
+    void *memory;  /* of the backend; NULL: buffers are of the host's */
     run_queue *runs, *copies; /* one queue for memory of the host */
     int running;
 };
@@ -74,12 +74,15 @@ open_device(glow_context *ctx, const glow_run_device_options *o, bool is_sim)
     d->sim = is_sim ? glow_run_sim_new(&d->base) : NULL;
     ok = open_memory(d, ctx);
     if (ok) {
-        d->runs = glow_run_queue_new(o->executor, o->queues > 0 ? o->queues : 1);
-        d->copies = d->runs && has_own_memory(d) ? glow_run_queue_new(o->executor, 1)
-                                                 : d->runs;
+        d->runs =
+            glow_run_queue_new(o->executor, o->queues > 0 ? o->queues : 1);
+        d->copies = d->runs && has_own_memory(d)
+                        ? glow_run_queue_new(o->executor, 1)
+                        : d->runs;
         if (d->runs && d->copies)
             return d;
-        glow_error(ctx, "E1009", "device %s: a thread cannot be started", o->name);
+        glow_error(ctx, "E1009", "device %s: a thread cannot be started",
+                   o->name);
     }
     close_device(d);
     return NULL;
@@ -238,7 +241,8 @@ submit(glow_run_device *d, glow_loaded *l, const glow_buffer *buffers,
     for (int i = 0; i < l->n_ports; i++) {
         if (!buffers[i].at)
             x->memory = NULL; /* the buffers are of the host, all of them */
-        x->at[i] = buffers[i].at ? buffers[i].at : (uint64_t)(uintptr_t)buffers[i].host;
+        x->at[i] = buffers[i].at ? buffers[i].at
+                                 : (uint64_t)(uintptr_t)buffers[i].host;
     }
     glow_run_queue_put(d->runs, c, do_run, x);
 }
@@ -248,7 +252,8 @@ cancel(glow_run_device *d, glow_timeline *t)
 {
     glow_run_queue_cancel(d->runs, t, GLOW_RUN_CANCELLED, "it was cancelled");
     if (d->copies != d->runs)
-        glow_run_queue_cancel(d->copies, t, GLOW_RUN_CANCELLED, "it was cancelled");
+        glow_run_queue_cancel(d->copies, t, GLOW_RUN_CANCELLED,
+                              "it was cancelled");
 }
 
 /* A thread that runs cannot be stopped; a sim stops by itself. */
@@ -269,11 +274,12 @@ reset(glow_run_device *d)
     return !stuck;
 }
 
-#define IN_THIS_PROCESS                                                        \
-    .close = close_device, .info = info, .statistics = glow_run_base_statistics, \
-    .allocate = allocate, .free = free_buffer, .copy = copy, .load = load,     \
-    .unload = unload, .ports = ports, .bytes = bytes, .submit = submit,        \
-    .cancel = cancel, .reset = reset
+#define IN_THIS_PROCESS                                                 \
+    .close = close_device, .info = info,                                \
+    .statistics = glow_run_base_statistics, .allocate = allocate,       \
+    .free = free_buffer, .copy = copy, .load = load, .unload = unload,  \
+    .ports = ports, .bytes = bytes, .submit = submit, .cancel = cancel, \
+    .reset = reset
 
 const glow_run_device_api glow_run_device_local = {
     .kind = "local",

@@ -61,25 +61,27 @@ add_latencies(glow_buf *b, const service *s)
 }
 
 /* Services that were not removed. */
-#define EACH_SERVICE(s, h)                                                     \
-    for (const service *s = (h)->services; s; s = s->next)                     \
+#define EACH_SERVICE(s, h)                                 \
+    for (const service *s = (h)->services; s; s = s->next) \
         if (!s->leaving)
 
 static void
 add_batches(glow_buf *b, const glow_host *h)
 {
-    head(b, "glow_batches_total", "counter", "Batches, by the samples that they hold.");
+    head(b, "glow_batches_total", "counter",
+         "Batches, by the samples that they hold.");
     EACH_SERVICE(s, h)
-        for (int i = 0; i < s->n_variants && s->batch > 1; i++) {
-            glow_buf_puts(b, "glow_batches_total{service=");
-            add_label(b, s->name);
-            glow_buf_printf(b, ",samples=\"%d\"} %" PRId64 "\n", s->variants[i].samples,
-                            s->variants[i].batches);
-        }
-    head(b, "glow_batched_samples_total", "counter", "Samples that batches took.");
+    for (int i = 0; i < s->n_variants && s->batch > 1; i++) {
+        glow_buf_puts(b, "glow_batches_total{service=");
+        add_label(b, s->name);
+        glow_buf_printf(b, ",samples=\"%d\"} %" PRId64 "\n",
+                        s->variants[i].samples, s->variants[i].batches);
+    }
+    head(b, "glow_batched_samples_total", "counter",
+         "Samples that batches took.");
     EACH_SERVICE(s, h)
-        if (s->batch > 1)
-            line(b, "glow_batched_samples_total", "service", s->name, s->batched);
+    if (s->batch > 1)
+        line(b, "glow_batched_samples_total", "service", s->name, s->batched);
 }
 
 static void
@@ -87,20 +89,20 @@ add_services(glow_buf *b, const glow_host *h)
 {
     head(b, "glow_requests_total", "counter", "Requests that ended.");
     EACH_SERVICE(s, h)
-        for (int o = 0; o < GLOW_RUN_OUTCOMES; o++) {
-            glow_buf_puts(b, "glow_requests_total{service=");
-            add_label(b, s->name);
-            glow_buf_printf(b, ",outcome=\"%s\"} %" PRId64 "\n",
-                            glow_outcome_name((glow_outcome)o), s->ended[o]);
-        }
+    for (int o = 0; o < GLOW_RUN_OUTCOMES; o++) {
+        glow_buf_puts(b, "glow_requests_total{service=");
+        add_label(b, s->name);
+        glow_buf_printf(b, ",outcome=\"%s\"} %" PRId64 "\n",
+                        glow_outcome_name((glow_outcome)o), s->ended[o]);
+    }
     head(b, "glow_requests_running", "gauge", "Requests on devices.");
     EACH_SERVICE(s, h)
-        line(b, "glow_requests_running", "service", s->name, s->running);
+    line(b, "glow_requests_running", "service", s->name, s->running);
     add_batches(b, h);
     head(b, "glow_request_seconds", "histogram",
          "Time from the call to the end of requests that were done.");
     EACH_SERVICE(s, h)
-        add_latencies(b, s);
+    add_latencies(b, s);
 }
 
 /* One counter or gauge of all devices. */
@@ -110,12 +112,12 @@ typedef struct column {
                   const glow_run_device_statistics *s);
 } column;
 
-#define COLUMN(name, expression)                                               \
-    static int64_t name(const device *d, const glow_run_device_info *i,            \
-                        const glow_run_device_statistics *s)                       \
-    {                                                                          \
-        (void)d, (void)i, (void)s;                                             \
-        return expression;                                                     \
+#define COLUMN(name, expression)                                        \
+    static int64_t name(const device *d, const glow_run_device_info *i, \
+                        const glow_run_device_statistics *s)            \
+    {                                                                   \
+        (void)d, (void)i, (void)s;                                      \
+        return expression;                                              \
     }
 COLUMN(runs_of, s->runs)
 COLUMN(failures_of, s->failures)
@@ -150,9 +152,12 @@ glow_host_metrics(glow_host *h, glow_buf *b)
     head(b, "glow_requests_queued", "gauge", "Requests that wait.");
     glow_buf_printf(b, "glow_requests_queued %d\n", h->queued);
     add_services(b, h);
-    head(b, "glow_executor_commands_total", "counter", "Runs and copies of devices.");
-    line(b, "glow_executor_commands_total", "executor", h->options.executor->kind->name,
-         atomic_load_explicit(&h->options.executor->commands, memory_order_relaxed));
+    head(b, "glow_executor_commands_total", "counter",
+         "Runs and copies of devices.");
+    line(b, "glow_executor_commands_total", "executor",
+         h->options.executor->kind->name,
+         atomic_load_explicit(&h->options.executor->commands,
+                              memory_order_relaxed));
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         head(b, columns[c].name, columns[c].type, columns[c].help);
         for (device *d = h->devices; d; d = d->next) {
@@ -161,7 +166,8 @@ glow_host_metrics(glow_host *h, glow_buf *b)
 
             d->api->info(d->at, &i);
             d->api->statistics(d->at, &s);
-            line(b, columns[c].name, "device", d->name, columns[c].of(d, &i, &s));
+            line(b, columns[c].name, "device", d->name,
+                 columns[c].of(d, &i, &s));
         }
     }
     pthread_mutex_unlock(&h->lock);

@@ -57,7 +57,8 @@ add_operand(planning *p, const glow_node *n, const glow_value *v)
     if (i >= 0)
         return true;
     if (!v->storage || v->storage->is_constant)
-        return refuse(p, n, "reads what is neither an input nor a part's result");
+        return refuse(p, n,
+                      "reads what is neither an input nor a part's result");
     i = add_value(p, v);
     p->variant->values[i].name =
         glow_run_name(p->service->host, v->storage->name);
@@ -130,8 +131,9 @@ bind_ports(planning *p, const glow_node *n, part *q)
         int v = value_of_port(p, n, q->ports[i].name);
 
         if (v < 0)
-            return refuse(p, n, "has a function that reads or writes more than "
-                                "its Inputs and Outputs");
+            return refuse(p, n,
+                          "has a function that reads or writes more than "
+                          "its Inputs and Outputs");
         q->values[i] = v;
     }
     return true;
@@ -151,9 +153,10 @@ list_dependences(planning *p)
 
             for (int a = 0; a < q->n_ports; a++)
                 for (int b = 0; b < x->parts[k].n_ports; b++)
-                    depends = depends || (q->ports[a].read &&
-                                          x->parts[k].ports[b].written &&
-                                          q->values[a] == x->parts[k].values[b]);
+                    depends =
+                        depends ||
+                        (q->ports[a].read && x->parts[k].ports[b].written &&
+                         q->values[a] == x->parts[k].values[b]);
             if (depends)
                 q->waits_for[q->n_waits_for++] = k;
         }
@@ -225,7 +228,8 @@ bool
 glow_run_plan(service *s, variant *x, glow_func *f, glow_context *ctx,
               const glow_service_options *o)
 {
-    planning p = {.service = s, .variant = x, .func = f, .ctx = ctx, .options = o};
+    planning p = {
+        .service = s, .variant = x, .func = f, .ctx = ctx, .options = o};
     bool ok = list_values(&p) && load_parts(&p);
 
     if (ok) {

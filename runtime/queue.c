@@ -19,7 +19,7 @@ struct command {
 };
 
 struct run_queue {
-    glow_executor *executor;       /* NULL: none that would count */
+    glow_executor *executor; /* NULL: none that would count */
     const run_executor_kind *kind;
     run_lane *lane;
     pthread_mutex_t lock;
@@ -191,9 +191,11 @@ glow_run_queue_step(run_queue *q, int slot, bool *ends)
     if (!k)
         return;
     if (q->executor)
-        atomic_fetch_add_explicit(&q->executor->commands, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&q->executor->commands, 1,
+                                  memory_order_relaxed);
     if (k->c.deadline && glow_now() > k->c.deadline)
-        r = (glow_report_text){GLOW_RUN_LATE, "the deadline passed before it started"};
+        r = (glow_report_text){GLOW_RUN_LATE,
+                               "the deadline passed before it started"};
     else
         run_command(k, slot, &r);
     if (ends)

@@ -45,7 +45,7 @@ struct glow_loaded {
     uint32_t text_size;
     glow_port *ports;
     int n_ports;
-    void *payload; /* which names and types of ports are in */
+    void *payload;       /* which names and types of ports are in */
     int64_t bytes, took; /* nanoseconds of its first load */
     struct glow_loaded *next;
 };
@@ -59,7 +59,8 @@ struct glow_run_device {
     pid_t process;                /* written with `wire` as well; 0: none */
     span *free;                   /* by address */
     char *shared;
-    size_t size, backed; /* the system has given pages for the first `backed` bytes */
+    size_t size,
+        backed; /* the system has given pages for the first `backed` bytes */
     int memory; /* descriptor of the shared memory */
     run_queue *runs, *copies;
 };
@@ -70,7 +71,8 @@ struct glow_run_device {
 static bool
 seal(int memory)
 {
-    return fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+    return fcntl(memory, F_ADD_SEALS,
+                 F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
 }
 
 /*
@@ -248,7 +250,7 @@ static const char *
 failure(const wire_head *h, const char *payload)
 {
     return payload && h->size > 0 && !payload[h->size - 1] ? payload
-                                                            : "no reason given";
+                                                           : "no reason given";
 }
 
 static void
@@ -284,7 +286,8 @@ start(glow_run_device *d)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pair[1], CHILD_SOCKET);
     rc = posix_spawnp(&process, d->base.options.command[0], &actions, NULL,
-                      (char *const *)(uintptr_t)d->base.options.command, environ);
+                      (char *const *)(uintptr_t)d->base.options.command,
+                      environ);
     posix_spawn_file_actions_destroy(&actions);
     close(pair[1]);
     d->socket = pair[0];
@@ -299,8 +302,8 @@ start(glow_run_device *d)
     free(answer);
     if (!ok || !d->base.options.checksums)
         return ok;
-    ok = transact(d, &(wire_head){.kind = WIRE_CHECK}, NULL, -1, ANSWER_SECONDS, &reply,
-                  &answer) == WIRE_OK &&
+    ok = transact(d, &(wire_head){.kind = WIRE_CHECK}, NULL, -1, ANSWER_SECONDS,
+                  &reply, &answer) == WIRE_OK &&
          reply.kind == WIRE_DONE;
     free(answer);
     return ok;
@@ -356,12 +359,14 @@ open_device(glow_context *ctx, const glow_run_device_options *o)
     if (d->runs && d->copies && o->command && make_shared(d) && start(d))
         return d;
     if (d->runs && d->copies && o->command && !d->shared)
-        glow_error(ctx, "E1009", "device %s: there is no memory to share", o->name);
+        glow_error(ctx, "E1009", "device %s: there is no memory to share",
+                   o->name);
     else if (d->runs && d->copies)
         glow_error(ctx, "E1009", "device %s: the process %s cannot be started",
                    o->name, o->command ? o->command[0] : "without a command");
     else
-        glow_error(ctx, "E1009", "device %s: a thread cannot be started", o->name);
+        glow_error(ctx, "E1009", "device %s: a thread cannot be started",
+                   o->name);
     glow_run_base_set_state(&d->base, GLOW_RUN_DEVICE_LOST);
     close_device(d);
     return NULL;
@@ -506,7 +511,8 @@ load_there(glow_loaded *l, glow_context *ctx)
         return glow_error(ctx, "E1009", "device %s: the process %s", name,
                           complaint(end));
     if (reply.kind != WIRE_DONE) {
-        glow_error(ctx, "E1010", "device %s: %s", name, failure(&reply, answer));
+        glow_error(ctx, "E1010", "device %s: %s", name,
+                   failure(&reply, answer));
         free(answer);
         return false;
     }
@@ -531,8 +537,8 @@ unload_there(glow_loaded *l)
     while (*at != l)
         at = &(*at)->next;
     *at = l->next;
-    transact(d, &(wire_head){.kind = WIRE_UNLOAD, .network = l->number}, NULL, -1,
-             ANSWER_SECONDS, &reply, &answer);
+    transact(d, &(wire_head){.kind = WIRE_UNLOAD, .network = l->number}, NULL,
+             -1, ANSWER_SECONDS, &reply, &answer);
     free(answer);
 }
 
@@ -705,7 +711,8 @@ reset(glow_run_device *d)
         stop(d, true);
         ok = start_again(d);
     }
-    glow_run_base_set_state(&d->base, ok ? GLOW_RUN_DEVICE_READY : GLOW_RUN_DEVICE_LOST);
+    glow_run_base_set_state(&d->base,
+                            ok ? GLOW_RUN_DEVICE_READY : GLOW_RUN_DEVICE_LOST);
     pthread_mutex_unlock(&d->wire);
     return ok;
 }

@@ -16,7 +16,8 @@ glow_run_block(glow_request *r, int v)
 {
     const variant *x = r->variant;
     int64_t all = x->values[v].bytes;
-    size_t bytes = (size_t)(r->room == x->samples ? all : all / x->samples * r->room);
+    size_t bytes =
+        (size_t)(r->room == x->samples ? all : all / x->samples * r->room);
 
     if (r->blocks[v])
         return r->blocks[v];
@@ -50,7 +51,8 @@ keep_blocks(glow_request *r)
     const service *s = r->service;
     variant *x = r->variant;
 
-    if (!r->blocks || r->room != x->samples || s->leaving || x->n_spare >= s->most)
+    if (!r->blocks || r->room != x->samples || s->leaving ||
+        x->n_spare >= s->most)
         return;
     x->spare[x->n_spare++] = r->blocks;
     r->blocks = NULL;
@@ -230,7 +232,9 @@ samples_of(const service *s, int v, size_t bytes)
 
     if (s->batch == 1)
         return bytes == one;
-    return one && bytes % one == 0 && bytes / one <= MOST_SAMPLES ? (int)(bytes / one) : 0;
+    return one && bytes % one == 0 && bytes / one <= MOST_SAMPLES
+               ? (int)(bytes / one)
+               : 0;
 }
 
 /* False, with the reason in r->end.text, if the inputs are wrong. */
@@ -249,15 +253,19 @@ take_inputs(glow_request *r, const glow_input *in, int n)
                             in[i].name) < 0;
         samples = samples_of(s, v, in[i].bytes);
         if (samples == 0)
-            return snprintf(text, room, "input %s has %zu bytes, and %s takes "
-                            "%" PRId64 "%s", in[i].name, in[i].bytes, s->name,
+            return snprintf(text, room,
+                            "input %s has %zu bytes, and %s takes "
+                            "%" PRId64 "%s",
+                            in[i].name, in[i].bytes, s->name,
                             s->values[v].bytes / s->batch,
                             s->batch > 1 ? " for each sample" : "") < 0;
         if (r->data[v])
             return snprintf(text, room, "input %s comes twice", in[i].name) < 0;
         if (i > 0 && samples != r->samples)
-            return snprintf(text, room, "input %s has %d samples, and others "
-                            "have %d", in[i].name, samples, r->samples) < 0;
+            return snprintf(text, room,
+                            "input %s has %d samples, and others "
+                            "have %d",
+                            in[i].name, samples, r->samples) < 0;
         r->samples = samples;
         r->data[v] = in[i].data;
     }
@@ -295,7 +303,8 @@ own_inputs(glow_request *r, const glow_input *in, int n)
 
         if (in[i].release)
             r->inputs[r->n_inputs++] = in[i];
-        else if (r->service->values[v].out) /* its block is that of the output */
+        else if (r->service->values[v]
+                     .out) /* its block is that of the output */
             r->data[v] = glow_run_copy_input(r, in[i].data, in[i].bytes);
         else
             r->data[v] = memcpy(glow_run_block(r, v), in[i].data, in[i].bytes);
@@ -412,7 +421,8 @@ check(glow_request *r, const glow_input *in, int n)
     else if (r->kept && (kept = glow_run_kept_refuses(r->kept)) != NULL)
         refuse(r, kept);
     else
-        r->end.outcome = take_inputs(r, in, n) ? GLOW_RUN_DONE : GLOW_RUN_INVALID;
+        r->end.outcome =
+            take_inputs(r, in, n) ? GLOW_RUN_DONE : GLOW_RUN_INVALID;
 }
 
 glow_request *

@@ -106,7 +106,8 @@ missing_device(const glow_host *h, const glow_service_options *o)
 
 /* Makes the replicas of `p`, which are not loaded yet; their number, 0 after a report. */
 static int
-choose_devices(glow_host *h, part *p, glow_context *ctx, const glow_service_options *o)
+choose_devices(glow_host *h, part *p, glow_context *ctx,
+               const glow_service_options *o)
 {
     const char *missing;
     int n = 0, of;
@@ -147,7 +148,8 @@ list_like(const service *s, const part *p, const device *d, glow_loaded **like)
     int n = 0;
 
     for (const variant *x = s->variants; x < own; x++) {
-        const part *q = p - own->parts < x->n_parts ? &x->parts[p - own->parts] : NULL;
+        const part *q =
+            p - own->parts < x->n_parts ? &x->parts[p - own->parts] : NULL;
 
         for (int i = 0; q && i < q->n_replicas; i++)
             if (q->replicas[i].device == d)
@@ -160,7 +162,8 @@ static glow_loaded *
 load_replica(const service *s, const part *p, device *d, glow_context *ctx,
              const glow_service_options *o)
 {
-    glow_loaded **like = glow_heap_new((size_t)s->n_variants * sizeof *like), *l;
+    glow_loaded **like = glow_heap_new((size_t)s->n_variants * sizeof *like),
+                *l;
     const glow_load_options how = {
         .path = o->path,
         .function = o->function,
@@ -192,8 +195,8 @@ glow_run_load_replicas(service *s, part *p, glow_context *ctx,
     }
     if (n == 0)
         return false;
-    p->n_ports = p->replicas[0].device->api->ports(p->replicas[0].loaded,
-                                                   &p->ports);
+    p->n_ports =
+        p->replicas[0].device->api->ports(p->replicas[0].loaded, &p->ports);
     return true;
 }
 
@@ -201,7 +204,8 @@ glow_run_load_replicas(service *s, part *p, glow_context *ctx,
 
 /* A variant of one part, whose ports are its values. */
 static bool
-load_whole(service *s, variant *x, glow_context *ctx, const glow_service_options *o)
+load_whole(service *s, variant *x, glow_context *ctx,
+           const glow_service_options *o)
 {
     part *p = x->parts = glow_heap_new(sizeof *p);
 
@@ -261,8 +265,10 @@ static bool
 is_home(const variant *x, int v, const device *d)
 {
     for (int i = 0; i < x->n_values; i++)
-        if (x->values[i].kept && strcmp(x->values[i].name, x->values[v].name) == 0 &&
-            (glow_run_home(x, i) != d || (x->values[i].in && count_uses(x, i) != 1)))
+        if (x->values[i].kept &&
+            strcmp(x->values[i].name, x->values[v].name) == 0 &&
+            (glow_run_home(x, i) != d ||
+             (x->values[i].in && count_uses(x, i) != 1)))
             return false;
     return d;
 }
@@ -285,19 +291,24 @@ fail_home(const service *s, const variant *x, glow_context *ctx, int v)
     const char *name = x->values[v].name;
 
     if (p->n_replicas > 1)
-        return glow_error_hint(ctx, (glow_span){0}, "E1031", "give the service one device",
-                               "service %s: state @%s cannot stay on a device: %d devices "
-                               "run %s", s->name, name, p->n_replicas, p->name);
+        return glow_error_hint(
+            ctx, (glow_span){0}, "E1031", "give the service one device",
+            "service %s: state @%s cannot stay on a device: %d devices "
+            "run %s",
+            s->name, name, p->n_replicas, p->name);
     if (p->replicas[0].device->host_memory)
-        return glow_error_hint(ctx, (glow_span){0}, "E1031",
-                               "a device in a process of its own, or with memory of its own",
-                               "service %s: state @%s cannot stay on a device: device %s "
-                               "runs in memory of the host, where state is in place",
-                               s->name, name, p->replicas[0].device->name);
-    return glow_error_hint(ctx, (glow_span){0}, "E1031",
-                           "let one part read it, and parts of its device write it",
-                           "service %s: state @%s cannot stay on a device: several parts "
-                           "or devices use it", s->name, name);
+        return glow_error_hint(
+            ctx, (glow_span){0}, "E1031",
+            "a device in a process of its own, or with memory of its own",
+            "service %s: state @%s cannot stay on a device: device %s "
+            "runs in memory of the host, where state is in place",
+            s->name, name, p->replicas[0].device->name);
+    return glow_error_hint(
+        ctx, (glow_span){0}, "E1031",
+        "let one part read it, and parts of its device write it",
+        "service %s: state @%s cannot stay on a device: several parts "
+        "or devices use it",
+        s->name, name);
 }
 
 /* Lets kept values stay in memory of the devices that alone use them; false after a report. */
@@ -333,10 +344,12 @@ list_ports(service *s)
 
 /* Reads the module of a variant, which says whether it has parts, and state. */
 static bool
-load_variant(service *s, variant *x, glow_context *ctx, const glow_service_options *o)
+load_variant(service *s, variant *x, glow_context *ctx,
+             const glow_service_options *o)
 {
     glow_module *m = glow_run_read(s->ctx, o->path);
-    glow_func *f = m ? glow_run_function(s->ctx, m, o->path, o->function) : NULL;
+    glow_func *f =
+        m ? glow_run_function(s->ctx, m, o->path, o->function) : NULL;
     bool ok;
 
     x->path = glow_run_name(s->host, o->path);
@@ -344,7 +357,8 @@ load_variant(service *s, variant *x, glow_context *ctx, const glow_service_optio
     ok = f && (glow_has_runs(f) ? glow_run_plan(s, x, f, ctx, o)
                                 : load_whole(s, x, ctx, o));
     ok = ok && find_kept(s, x, m) && glow_run_find_samples(s, x, m, ctx, o) &&
-         glow_run_agrees(s, x, m, ctx) && (!o->resident || find_homes(s, x, ctx));
+         glow_run_agrees(s, x, m, ctx) &&
+         (!o->resident || find_homes(s, x, ctx));
     if (m)
         glow_module_free(m);
     return ok;

@@ -77,7 +77,8 @@ glow_run_sim_begin(run_sim *s, glow_report_text *r)
         snprintf(r->text, sizeof r->text, "device %s hung", o->name);
         return GLOW_RUN_LOST;
     }
-    return glow_run_base_is_lost(s->base, r) ? GLOW_RUN_CANCELLED : GLOW_RUN_DONE;
+    return glow_run_base_is_lost(s->base, r) ? GLOW_RUN_CANCELLED
+                                             : GLOW_RUN_DONE;
 }
 
 void

@@ -34,7 +34,8 @@ first_extent(const value *v)
 
 /* True if the first axis of each input and output counts x->samples; else a report. */
 static bool
-check_samples(const service *s, const variant *x, const glow_module *m, glow_context *ctx)
+check_samples(const service *s, const variant *x, const glow_module *m,
+              glow_context *ctx)
 {
     for (int i = 0; i < x->n_values; i++) {
         const value *v = &x->values[i];
@@ -42,21 +43,23 @@ check_samples(const service *s, const variant *x, const glow_module *m, glow_con
         if (!is_port(v))
             continue;
         if (v->kept)
-            return glow_error_at(ctx, span_of(m, v), "E1003",
-                                 "service %s: samples of a batch cannot share state, as @%s is",
-                                 s->name, v->name);
+            return glow_error_at(
+                ctx, span_of(m, v), "E1003",
+                "service %s: samples of a batch cannot share state, as @%s is",
+                s->name, v->name);
         if (v->type->shape.rank == 0 || first_extent(v) != x->samples)
-            return glow_error_at(ctx, span_of(m, v), "E1003",
-                                 "service %s: batches of %d samples need a first axis of %d, "
-                                 "and @%s has %" PRId64,
-                                 s->name, x->samples, x->samples, v->name, first_extent(v));
+            return glow_error_at(
+                ctx, span_of(m, v), "E1003",
+                "service %s: batches of %d samples need a first axis of %d, "
+                "and @%s has %" PRId64,
+                s->name, x->samples, x->samples, v->name, first_extent(v));
     }
     return true;
 }
 
 bool
-glow_run_find_samples(const service *s, variant *x, const glow_module *m, glow_context *ctx,
-                      const glow_service_options *o)
+glow_run_find_samples(const service *s, variant *x, const glow_module *m,
+                      glow_context *ctx, const glow_service_options *o)
 {
     int64_t n = o->batch > 1 ? o->batch : 1;
 
@@ -90,8 +93,8 @@ is_of_type(const glow_type *a, const glow_type *b)
 
 /* True if `v` of a variant is a port of variant `first` too; else a report. */
 static bool
-check_port(const service *s, const variant *first, const value *v, const glow_module *m,
-           glow_context *ctx)
+check_port(const service *s, const variant *first, const value *v,
+           const glow_module *m, glow_context *ctx)
 {
     const value *w = find_port(first, v->name);
     glow_arena *a;
@@ -104,29 +107,34 @@ check_port(const service *s, const variant *first, const value *v, const glow_mo
     if (is_of_type(v->type, w->type))
         return true;
     a = glow_arena_new();
-    ok = glow_error_at(ctx, span_of(m, v), "E1025",
-                       "service %s: @%s is %s, and %s in %s; the first axis alone may differ",
-                       s->name, v->name, glow_type_text(a, v->type),
-                       glow_type_text(a, w->type), first->path);
+    ok = glow_error_at(
+        ctx, span_of(m, v), "E1025",
+        "service %s: @%s is %s, and %s in %s; the first axis alone may differ",
+        s->name, v->name, glow_type_text(a, v->type),
+        glow_type_text(a, w->type), first->path);
     glow_arena_free(a);
     return ok;
 }
 
 bool
-glow_run_agrees(const service *s, const variant *x, const glow_module *m, glow_context *ctx)
+glow_run_agrees(const service *s, const variant *x, const glow_module *m,
+                glow_context *ctx)
 {
     const variant *first = s->variants;
 
     for (const variant *y = first; y < x; y++)
         if (y->samples == x->samples)
-            return glow_error(ctx, "E1026", "service %s: both %s and %s are for %d samples",
+            return glow_error(ctx, "E1026",
+                              "service %s: both %s and %s are for %d samples",
                               s->name, y->path, x->path, x->samples);
     for (int i = 0; i < x->n_values && x > first; i++)
-        if (is_port(&x->values[i]) && !check_port(s, first, &x->values[i], m, ctx))
+        if (is_port(&x->values[i]) &&
+            !check_port(s, first, &x->values[i], m, ctx))
             return false;
     for (int i = 0; i < first->n_values && x > first; i++)
         if (is_port(&first->values[i]) && !find_port(x, first->values[i].name))
-            return glow_error(ctx, "E1025", "service %s: %s has no @%s, as %s has", s->name,
+            return glow_error(ctx, "E1025",
+                              "service %s: %s has no @%s, as %s has", s->name,
                               x->path, first->values[i].name, first->path);
     return true;
 }
@@ -137,7 +145,9 @@ glow_run_order_variants(service *s)
     const variant *largest;
 
     for (int i = 1; i < s->n_variants; i++)
-        for (int k = i; k > 0 && s->variants[k].samples < s->variants[k - 1].samples; k--) {
+        for (int k = i;
+             k > 0 && s->variants[k].samples < s->variants[k - 1].samples;
+             k--) {
             const variant x = s->variants[k];
 
             s->variants[k] = s->variants[k - 1];

@@ -16,8 +16,8 @@
 #include "glow/state.h"
 
 enum {
-    DEPTH = 2, /* runs that a queue of a device is given ahead */
-    LATENCIES = 24, /* of the histogram: from 2^10 ns on, doubling */
+    DEPTH = 2,              /* runs that a queue of a device is given ahead */
+    LATENCIES = 24,         /* of the histogram: from 2^10 ns on, doubling */
     MOST_SAMPLES = 1 << 30, /* of a request */
 };
 #define AGE_NS 100000000 /* of waiting that a step of priority is worth */
@@ -40,8 +40,8 @@ typedef struct device {
     pthread_t resets;            /* the thread that does so */
     enum { NO_RESET, RESETTING, HAS_RESET } reset;
     bool host_memory;
-    int64_t lost; /* how often it was */
-    int loading;  /* networks, which runs may wait for */
+    int64_t lost;   /* how often it was */
+    int loading;    /* networks, which runs may wait for */
     int64_t loaded; /* when the last loading ended */
     int64_t ended;  /* when the last try ended */
     struct device *next;
@@ -53,9 +53,9 @@ typedef struct value {
     const glow_type *type;
     int64_t bytes;
     bool in, out; /* of the service */
-    int of;       /* of a batch: the value of requests with its name; -1: none */
-    bool kept;    /* in state objects, and no input or output of requests */
-    bool stays;   /* in memory of the one device that makes it and reads it */
+    int of;     /* of a batch: the value of requests with its name; -1: none */
+    bool kept;  /* in state objects, and no input or output of requests */
+    bool stays; /* in memory of the one device that makes it and reads it */
     /* The one device that reads and writes a kept value; NULL: it is copied. */
     device *home;
 } value;
@@ -64,7 +64,7 @@ typedef struct value {
 typedef struct resident {
     device *device; /* NULL: it was not made yet */
     glow_buffer buffer;
-    int64_t lost; /* how often the device was lost before its part began */
+    int64_t lost;  /* how often the device was lost before its part began */
     bool of_state; /* the buffer is that of a state object */
     bool fill;     /* the value is to be copied there first */
 } resident;
@@ -109,11 +109,11 @@ struct glow_service {
     int n_values;
     glow_port *ports; /* of the service */
     int n_ports;
-    int most;    /* requests that run at once */
-    int running; /* that do */
-    int refs;     /* of the list of the host, of requests, and of users */
-    int requests; /* that have not ended */
-    bool leaving; /* takes no more */
+    int most;          /* requests that run at once */
+    int running;       /* that do */
+    int refs;          /* of the list of the host, of requests, and of users */
+    int requests;      /* that have not ended */
+    bool leaving;      /* takes no more */
     glow_context *ctx; /* of the module, and of `kept` */
     glow_state *kept;  /* first contents; NULL: none */
     bool in_place;     /* a run in host memory reads and writes a kept value */
@@ -122,7 +122,8 @@ struct glow_service {
     int64_t batch_ns;
     glow_request *members; /* with samples that no batch has taken, by key */
     int64_t samples;       /* of the members, that no batch has taken */
-    slice *alone, **last_alone; /* of batches that failed, each to run by itself */
+    slice *alone,
+        **last_alone; /* of batches that failed, each to run by itself */
     /* Statistics. */
     int64_t ended[GLOW_RUN_OUTCOMES], latency[LATENCIES], latency_ns;
     int64_t inferences; /* samples of requests that were done */
@@ -149,7 +150,7 @@ struct glow_request {
     resident *residents; /* of each value */
     bool again;  /* all parts are to run again, once no execution is left */
     int repeats; /* how often they were */
-    int kills; /* devices that were lost while they ran it */
+    int kills;   /* devices that were lost while they ran it */
     bool ended;
     enum { WAITS, HELD, MEMBER, RUNS } state;
     glow_service_state *kept; /* NULL: none */
@@ -183,9 +184,9 @@ struct execution {
     const replica *failed; /* lost while it ran this; NULL: none */
     glow_timeline *timeline;
     glow_buffer *buffers; /* of each port */
-    int64_t begun; /* when the device was given it */
+    int64_t begun;        /* when the device was given it */
     int64_t since; /* when its command that goes on started; 0: none does */
-    int64_t lost; /* how often its device was lost before it began */
+    int64_t lost;  /* how often its device was lost before it began */
     bool started;
     execution *next;    /* pending, or to be started */
     execution *sibling; /* of the request */
@@ -198,14 +199,14 @@ struct glow_host {
     device *devices;
     int n_devices;
     service *services;
-    int n_services; /* that are not freed */
+    int n_services;      /* that are not freed */
     glow_request *queue; /* by key */
     int queued;          /* requests in it, and members of services */
     glow_request *live;  /* all that have not ended */
     uint64_t count;
     bool closing;
     pthread_t watch;
-    int64_t wakes; /* when that thread will look again; 0: it looks now */
+    int64_t wakes;    /* when that thread will look again; 0: it looks now */
     run_trace *trace; /* NULL: none */
     glow_arena *arena;
     glow_map *names; /* of devices, services, parts and values; in `arena` */
@@ -229,7 +230,8 @@ const char *glow_run_name(glow_host *h, const char *name);
 /* Lets the request's parts that wait for nothing run. */
 void glow_run_admit(glow_request *r, todo *t);
 /* Ends a request, and lets others run in its place. */
-void glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t);
+void glow_run_finish(glow_request *r, glow_outcome o, const char *text,
+                     todo *t);
 /* Gives the device as many tries as it takes. */
 void glow_run_pump(device *d, todo *t);
 /* The device cannot be trusted: the thread of watch.c resets it. */
@@ -242,10 +244,12 @@ void glow_run_desert(device *d, todo *t);
 /* request.c */
 
 /* Of one owner; called with the lock held. */
-glow_request *glow_run_request_new(service *s, variant *x, const glow_request_options *o);
+glow_request *glow_run_request_new(service *s, variant *x,
+                                   const glow_request_options *o);
 void glow_run_request_drop(glow_request *r);
 /* Unlocked: a copy of an input, which the request gives back in the end. */
-const void *glow_run_copy_input(glow_request *r, const void *data, size_t bytes);
+const void *glow_run_copy_input(glow_request *r, const void *data,
+                                size_t bytes);
 /* The block of value `v`, made if there is none. */
 void *glow_run_block(glow_request *r, int v);
 /* Gives it a set of blocks for `room` samples, with those of an ended request or none. */

@@ -97,8 +97,7 @@ add_event(glow_buf *b, const event *e, int64_t zero, const char *flow)
     glow_buf_printf(b,
                     ", \"name\": \"request\", \"cat\": \"request\", \"id\": "
                     "%" PRIu64 ", \"ts\": %.3f%s}",
-                    e->request, begin,
-                    flow[0] == 'f' ? ", \"bp\": \"e\"" : "");
+                    e->request, begin, flow[0] == 'f' ? ", \"bp\": \"e\"" : "");
 }
 
 void

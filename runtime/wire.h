@@ -18,8 +18,8 @@ typedef enum wire_kind {
     WIRE_LOAD,   /* three texts: path, function, passes; "" for NULL */
     WIRE_UNLOAD, /* network */
     WIRE_CHECK,  /* buffers have checksums from now on */
-    WIRE_RUN,    /* network; payload: an offset in shared memory for each port */
-    WIRE_DONE,   /* an answer; of WIRE_LOAD, with its ports and bytes */
+    WIRE_RUN,  /* network; payload: an offset in shared memory for each port */
+    WIRE_DONE, /* an answer; of WIRE_LOAD, with its ports and bytes */
     WIRE_FAILED, /* an answer; outcome; payload: a text */
 } wire_kind;
 

@@ -171,7 +171,7 @@ typedef struct cpu_plan {
         bool changes, keeps;
         int64_t offset;
         int64_t constants;
-    } * regions;
+    } *regions;
     int n_regions;
     cpu_space *spaces; /* of an entry function, in bundles */
     int n_spaces;

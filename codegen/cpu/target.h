@@ -65,12 +65,12 @@ typedef struct cpu_target {
     bool matrix;            /* and code may use it: see matrix.h */
     bool matrix_bytes;      /* and it multiplies integers of 8 bits */
     bool emulates_amx;      /* by functions in C */
-    bool bfmmla;            /* the processor has BFMMLA, which `matrix` is then */
-    int winograd;           /* glow_winograd */
-    int parts;              /* glow_parts */
-    int packing;            /* glow_packing */
-    bool exact; /* rounds as the interpreter: no FMA, no reciprocals */
-    bool flush; /* subnormal numbers are zeros: see flush.h */
+    bool bfmmla;  /* the processor has BFMMLA, which `matrix` is then */
+    int winograd; /* glow_winograd */
+    int parts;    /* glow_parts */
+    int packing;  /* glow_packing */
+    bool exact;   /* rounds as the interpreter: no FMA, no reciprocals */
+    bool flush;   /* subnormal numbers are zeros: see flush.h */
     /* Choices that replace the default kernels, by glow_cpu_key, or NULL; see
        choice.h. */
     const glow_map *tuned;

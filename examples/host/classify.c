@@ -101,22 +101,23 @@ add_all(glow_host *h, glow_context *ctx, char **paths, int count)
                 h, ctx, &glow_run_device_local,
                 &(glow_run_device_options){.name = names[i], .backend = cpu}))
             return NULL;
-    if (!glow_host_add(h, ctx,
-                       &(glow_service_options){
-                           .name = "digits",
-                           .path = paths[0],
-                           .sizes = (const char *const *)paths + 1,
-                           .n_sizes = count - 1,
-                           .batch_ns = 1000000, /* a request waits for others, at most */
-                       }))
+    if (!glow_host_add(
+            h, ctx,
+            &(glow_service_options){
+                .name = "digits",
+                .path = paths[0],
+                .sizes = (const char *const *)paths + 1,
+                .n_sizes = count - 1,
+                .batch_ns = 1000000, /* a request waits for others, at most */
+            }))
         return NULL;
     return glow_host_find(h, "digits");
 }
 
 /* Sends all images in requests of 1, 2, ... MOST, 1, ... images; the number of requests. */
 static int
-send(glow_service *s, const array *images, const array *labels, size_t n, job *jobs,
-     glow_request **requests, atomic_int *right)
+send(glow_service *s, const array *images, const array *labels, size_t n,
+     job *jobs, glow_request **requests, atomic_int *right)
 {
     size_t one = images->bytes / n, at = 0;
     int count = 0;
@@ -126,11 +127,13 @@ send(glow_service *s, const array *images, const array *labels, size_t n, job *j
 
         if (next > n - at)
             next = n - at;
-        jobs[count] = (job){(const int64_t *)labels->data + at, (int)next, right};
+        jobs[count] =
+            (job){(const int64_t *)labels->data + at, (int)next, right};
         requests[count] = glow_service_run(
             s,
-            &(glow_input){
-                .name = "image", .data = images->data + at * one, .bytes = next * one},
+            &(glow_input){.name = "image",
+                          .data = images->data + at * one,
+                          .bytes = next * one},
             1,
             &(glow_request_options){
                 .deadline = glow_now() + DEADLINE_S * INT64_C(1000000000),
@@ -170,7 +173,8 @@ print_sizes(glow_service *s)
     int n = glow_service_sizes(s, sizes, 16);
 
     for (int i = 0; i < n && i < 16; i++)
-        printf("%lld batches of %d\n", (long long)sizes[i].batches, sizes[i].samples);
+        printf("%lld batches of %d\n", (long long)sizes[i].batches,
+               sizes[i].samples);
 }
 
 int
@@ -182,7 +186,8 @@ main(int argc, char **argv)
     bool ok;
 
     if (argc < 4) {
-        fprintf(stderr, "usage: classify IMAGES.npy LABELS.npy NETWORK.gir...\n");
+        fprintf(stderr,
+                "usage: classify IMAGES.npy LABELS.npy NETWORK.gir...\n");
         return 2;
     }
     ctx = glow_context_new();
@@ -199,7 +204,8 @@ main(int argc, char **argv)
 
         if (!jobs || !requests)
             abort();
-        ok = wait_for(requests, send(s, &images, &labels, n, jobs, requests, &right));
+        ok = wait_for(requests,
+                      send(s, &images, &labels, n, jobs, requests, &right));
         print_sizes(s);
         printf("%d of %zu right\n", right, n);
         free(requests);

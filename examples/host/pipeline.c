@@ -25,7 +25,8 @@ enum { WINDOW = 8 };
 
 /* Adds a device of the backend cpu for each name, and the network in its parts. */
 static glow_service *
-add_all(glow_host *h, glow_context *ctx, const char *path, char **names, int count)
+add_all(glow_host *h, glow_context *ctx, const char *path, char **names,
+        int count)
 {
     const glow_backend *cpu = glow_find_backend(ctx, "cpu");
 
@@ -34,7 +35,8 @@ add_all(glow_host *h, glow_context *ctx, const char *path, char **names, int cou
                 h, ctx, &glow_run_device_local,
                 &(glow_run_device_options){.name = names[i], .backend = cpu}))
             return NULL;
-    if (!glow_host_add(h, ctx, &(glow_service_options){.name = "net", .path = path}))
+    if (!glow_host_add(h, ctx,
+                       &(glow_service_options){.name = "net", .path = path}))
         return NULL;
     return glow_host_find(h, "net");
 }
@@ -54,8 +56,9 @@ make_inputs(glow_service *s, glow_input *in, int room)
         zeros = calloc(1, (size_t)ports[i].bytes);
         if (!zeros)
             abort();
-        in[count++] = (glow_input){
-            .name = ports[i].name, .data = zeros, .bytes = (size_t)ports[i].bytes};
+        in[count++] = (glow_input){.name = ports[i].name,
+                                   .data = zeros,
+                                   .bytes = (size_t)ports[i].bytes};
     }
     return count;
 }
@@ -69,7 +72,8 @@ finish(glow_request *r)
                         GLOW_RUN_DONE;
 
     if (!ok)
-        fprintf(stderr, "pipeline: %s: %s\n", glow_outcome_name(why.outcome), why.text);
+        fprintf(stderr, "pipeline: %s: %s\n", glow_outcome_name(why.outcome),
+                why.text);
     if (r)
         glow_request_release(r);
     return ok;
@@ -87,9 +91,11 @@ run_all(glow_service *s, int count)
 
     for (int i = 0; i < count + WINDOW; i++) {
         ok &= finish(window[i % WINDOW]);
-        window[i % WINDOW] = i < count ? glow_service_run(s, in, n, NULL) : NULL;
+        window[i % WINDOW] =
+            i < count ? glow_service_run(s, in, n, NULL) : NULL;
     }
-    printf("%d requests in %.1f ms\n", count, (double)(glow_now() - begin) / 1e6);
+    printf("%d requests in %.1f ms\n", count,
+           (double)(glow_now() - begin) / 1e6);
     for (int i = 0; i < n; i++)
         free((void *)in[i].data);
     return ok;

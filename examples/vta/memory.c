@@ -34,7 +34,8 @@ allocate(void *m, int64_t bytes)
     void *p = malloc((size_t)bytes + 1);
 
     (void)m;
-    return (uint64_t)(uintptr_t)(p ? memset(p, VTA_POISON, (size_t)bytes + 1) : NULL);
+    return (uint64_t)(uintptr_t)(p ? memset(p, VTA_POISON, (size_t)bytes + 1)
+                                   : NULL);
 }
 
 static void
@@ -59,8 +60,8 @@ read_buffer(void *m, void *to, uint64_t from, int64_t bytes)
 }
 
 static bool
-run(void *m, glow_executable *x, const glow_binding *bindings, const uint64_t *at,
-    int count)
+run(void *m, glow_executable *x, const glow_binding *bindings,
+    const uint64_t *at, int count)
 {
     (void)m;
     for (int i = 0; i < count; i++)

@@ -65,7 +65,8 @@ tile(const glow_node *n, glow_tiling *t)
     t->in[WEIGHTS][0] = t->in[WEIGHTS][1] = GLOW_TILE_ALL;
     t->work = VTA_MACS;
     if (!n->in[SUM])
-        t->work += VTA_MACS; /* as long: a pass of the ALU over zeros to begin from */
+        t->work +=
+            VTA_MACS; /* as long: a pass of the ALU over zeros to begin from */
     return true;
 }
 

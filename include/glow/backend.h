@@ -102,7 +102,8 @@ typedef struct glow_code_sizes {
  */
 typedef struct glow_backend_memory {
     /* Memory of at most `bytes`; 0: no limit.  NULL after a report. */
-    void *(*open)(glow_context *ctx, const glow_target_options *t, int64_t bytes);
+    void *(*open)(glow_context *ctx, const glow_target_options *t,
+                  int64_t bytes);
     void (*close)(void *memory); /* without buffers */
     /* The address of a buffer; 0: there is no room. */
     uint64_t (*allocate)(void *memory, int64_t bytes);

@@ -31,7 +31,7 @@ typedef enum glow_winograd {
 typedef enum glow_parts {
     GLOW_PARTS_AUTO, /* where it is expected to take less time */
     GLOW_PARTS_OFF,
-    GLOW_PARTS_ON, /* wherever it can be done */
+    GLOW_PARTS_ON,  /* wherever it can be done */
     GLOW_PARTS_SIX, /* as AUTO, by six products of three parts */
 } glow_parts;
 

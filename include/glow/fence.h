@@ -23,8 +23,8 @@ typedef enum glow_outcome {
     GLOW_RUN_LATE,      /* the deadline passed before it was done */
     GLOW_RUN_CANCELLED, /* its caller wanted it no more */
     GLOW_RUN_INVALID,   /* the request itself is wrong */
-    GLOW_RUN_REFUSED,   /* queues were full, or nothing is there that can do it */
-    GLOW_RUN_LOST,      /* the device stopped working */
+    GLOW_RUN_REFUSED, /* queues were full, or nothing is there that can do it */
+    GLOW_RUN_LOST,    /* the device stopped working */
     GLOW_RUN_OUTCOMES,
 } glow_outcome;
 

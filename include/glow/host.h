@@ -18,9 +18,10 @@ typedef struct glow_service glow_service;
 typedef struct glow_request glow_request;
 
 typedef struct glow_host_options {
-    int queue;        /* requests that may wait, of any number of samples; 0: 200 */
-    int64_t limit_ns; /* a run that takes longer makes its device lost; 0: none */
-    bool trace;       /* keep times, for glow_host_trace */
+    int queue; /* requests that may wait, of any number of samples; 0: 200 */
+    int64_t
+        limit_ns; /* a run that takes longer makes its device lost; 0: none */
+    bool trace;   /* keep times, for glow_host_trace */
     glow_executor *executor; /* the host closes it; NULL: threads */
 } glow_host_options;
 
@@ -127,10 +128,11 @@ GLOW_API bool glow_service_state_save(glow_service_state *st, glow_context *ctx,
 GLOW_API bool glow_service_state_load(glow_service_state *st, glow_context *ctx,
                                       const char *path);
 /* The same for the bytes of a file; reports call it `name`. */
-GLOW_API bool glow_service_state_write(glow_service_state *st, glow_context *ctx,
-                                       glow_buf *b);
+GLOW_API bool glow_service_state_write(glow_service_state *st,
+                                       glow_context *ctx, glow_buf *b);
 GLOW_API bool glow_service_state_read(glow_service_state *st, glow_context *ctx,
-                                      const char *name, const void *bytes, size_t size);
+                                      const char *name, const void *bytes,
+                                      size_t size);
 /* True if it refuses requests because a run on it was not done. */
 GLOW_API bool glow_service_state_is_broken(glow_service_state *st);
 /* True if it refuses requests because trained tensors were not loaded. */
@@ -147,8 +149,8 @@ typedef struct glow_input {
 } glow_input;
 
 typedef struct glow_request_options {
-    int priority;     /* greater goes first; a step is worth 100 ms of waiting */
-    int64_t deadline; /* of glow_now; 0: none */
+    int priority; /* greater goes first; a step is worth 100 ms of waiting */
+    int64_t deadline;          /* of glow_now; 0: none */
     glow_service_state *state; /* of this service, which the request holds */
     /* Called once when it has ended, by any thread; it must not block. */
     void (*then)(void *user, glow_request *r);
@@ -160,14 +162,16 @@ typedef struct glow_request_options {
  * be NULL.  Its fence tells also whether it was wrong or the queue full.
  */
 GLOW_API glow_request *glow_service_run(glow_service *s, const glow_input *in,
-                                        int n_in, const glow_request_options *o);
+                                        int n_in,
+                                        const glow_request_options *o);
 /*
  * The same, and waits for its end.  With the executor threads the calling thread runs
  * commands that this makes ready, so that no thread has to wake for a request that comes
  * alone; the call then lasts as long as the command that the thread runs.  It runs none if
  * the request has a deadline or the host limits runs.
  */
-GLOW_API glow_request *glow_service_call(glow_service *s, const glow_input *in, int n_in,
+GLOW_API glow_request *glow_service_call(glow_service *s, const glow_input *in,
+                                         int n_in,
                                          const glow_request_options *o);
 /* Reached when it is done; see glow_fence_wait. */
 GLOW_API glow_fence glow_request_fence(const glow_request *r);
@@ -187,13 +191,15 @@ typedef struct glow_service_size {
     int64_t busy_ns; /* of devices, in parts that were done */
 } glow_service_size;
 /* Gives the first `room` sizes, from the least on; their number, 0: there are no batches. */
-GLOW_API int glow_service_sizes(glow_service *s, glow_service_size *out, int room);
+GLOW_API int glow_service_sizes(glow_service *s, glow_service_size *out,
+                                int room);
 
 /* Counts of a service's requests. */
 typedef struct glow_service_statistics {
     int64_t ended[GLOW_RUN_OUTCOMES];
     int64_t done_ns; /* from the call to the end, of all that were done */
-    int64_t samples; /* of requests that were done; without batches each counts as one */
+    int64_t
+        samples; /* of requests that were done; without batches each counts as one */
     int64_t batches;
     int running;
 } glow_service_statistics;

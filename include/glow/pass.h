@@ -42,7 +42,7 @@ typedef enum glow_preserves {
      * result and of its weights, the outputs up to the noise of such roundings.
      */
     GLOW_QUANTIZED = 6,
-    GLOW_CHANGES = 3,   /* not kept: `why` says so */
+    GLOW_CHANGES = 3, /* not kept: `why` says so */
 } glow_preserves;
 
 typedef enum glow_result {

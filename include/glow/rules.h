@@ -86,10 +86,7 @@ typedef struct glow_rule {
 } glow_rule;
 
 /* A row of a table: both sides, and designated members. */
-#define GLOW_RULE(from_, ...)              \
-    {                                      \
-        .from = (from_), .to = __VA_ARGS__ \
-    }
+#define GLOW_RULE(from_, ...) {.from = (from_), .to = __VA_ARGS__}
 
 GLOW_API glow_value *glow_match_value(const glow_match *m, char letter);
 GLOW_API double glow_match_number(const glow_match *m, char letter);

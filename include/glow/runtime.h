@@ -30,8 +30,8 @@ typedef struct glow_run_device_options {
     const char *group; /* another name, of several that are alike; NULL: none */
     const struct glow_backend *backend;
     const struct glow_target_options *code; /* NULL: for this machine */
-    int64_t memory;  /* bytes that it has; 0: no limit */
-    int queues;      /* runs at once; 0: 1 */
+    int64_t memory;                         /* bytes that it has; 0: no limit */
+    int queues;                             /* runs at once; 0: 1 */
     glow_executor *executor; /* which the host sets to its own; NULL: threads */
     /*
      * Kind remote: the arguments of a process, found on PATH, that serves as the
@@ -81,10 +81,10 @@ typedef struct glow_port {
 
 /* A network for a device: a function of a file. */
 typedef struct glow_load_options {
-    const char *path;     /* .gir, with its weights beside it */
+    const char *path; /* .gir, with its weights beside it */
     /* NULL: the entry.  Ports of the body of a Run are its formals. */
     const char *function;
-    const char *passes;   /* NULL: those of -O2 for the backend */
+    const char *passes; /* NULL: those of -O2 for the backend */
     /*
      * Networks of this device, unloaded together with this one, whose constants it may share
      * where they are the same; they are counted once then.
@@ -107,7 +107,8 @@ typedef struct glow_command {
 struct glow_run_device_api {
     const char *kind; /* "local", "sim", "remote" */
     /* NULL after a report in `ctx`, which the device does not keep. */
-    glow_run_device *(*open)(glow_context *ctx, const glow_run_device_options *o);
+    glow_run_device *(*open)(glow_context *ctx,
+                             const glow_run_device_options *o);
     /* Waits for commands that run, cancels others.  Nothing may be loaded. */
     void (*close)(glow_run_device *d);
     void (*info)(glow_run_device *d, glow_run_device_info *out);
@@ -119,8 +120,8 @@ struct glow_run_device_api {
      * Copies between host memory and a buffer: `to` or `from` has no device (at 0)
      * and an address.  Asynchronous.
      */
-    void (*copy)(glow_run_device *d, const glow_buffer *to, const glow_buffer *from,
-                 const glow_command *c);
+    void (*copy)(glow_run_device *d, const glow_buffer *to,
+                 const glow_buffer *from, const glow_command *c);
     /* NULL after a report to `ctx`, without the device's having changed. */
     glow_loaded *(*load)(glow_run_device *d, glow_context *ctx,
                          const glow_load_options *o);
@@ -130,8 +131,8 @@ struct glow_run_device_api {
     /* Bytes that the network holds: code, constants, activations. */
     int64_t (*bytes)(const glow_loaded *l);
     /* Runs on one buffer for each port, in the order of `ports`. */
-    void (*submit)(glow_run_device *d, glow_loaded *l, const glow_buffer *buffers,
-                   const glow_command *c);
+    void (*submit)(glow_run_device *d, glow_loaded *l,
+                   const glow_buffer *buffers, const glow_command *c);
     /* Fails commands that would raise `t` and have not started. */
     void (*cancel)(glow_run_device *d, glow_timeline *t);
     /*

@@ -70,8 +70,8 @@ GLOW_API void glow_state_set_note(glow_state *s, const char *key,
  */
 GLOW_API bool glow_state_load(glow_state *s, const char *path);
 /* The same for the bytes of such a file, which reports call `name`. */
-GLOW_API bool glow_state_read(glow_state *s, const char *name, const void *bytes,
-                              size_t size);
+GLOW_API bool glow_state_read(glow_state *s, const char *name,
+                              const void *bytes, size_t size);
 /* False after a report of each trained entry that is not set (E0611). */
 GLOW_API bool glow_state_check(const glow_state *s, const char *path);
 /*

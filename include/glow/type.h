@@ -50,7 +50,7 @@ typedef enum glow_kind {
     GLOW_UINT4,
     GLOW_INT2,
     GLOW_UINT2,
-    GLOW_TOKEN, /* an event: signalled or not; see glow_op_signal */
+    GLOW_TOKEN,      /* an event: signalled or not; see glow_op_signal */
     GLOW_KIND_COUNT, /* of the library; those of plugins count on from here */
     GLOW_MOST_KINDS = 64
 } glow_kind;

@@ -240,9 +240,8 @@ maxpool_gradient(glow_builder *b, const glow_gradient *g)
 {
     const glow_node *n = g->node;
 
-    g->by_operand[0] =
-        glow_build(b, &glow_op_maxpoolgrad, NULL,
-                   GLOW_IN(n->in[0], g->by_result[0]), n->attrs);
+    g->by_operand[0] = glow_build(b, &glow_op_maxpoolgrad, NULL,
+                                  GLOW_IN(n->in[0], g->by_result[0]), n->attrs);
     return g->by_operand[0];
 }
 const glow_derivative glow_derivative_maxpool = {

@@ -189,14 +189,11 @@ multiply_dynamic(const glow_node *n, glow_tensor *const in[],
                                   .user = &d});
 }
 
-#define DYNAMIC_ATTRS                                                 \
-    {                                                                 \
-        GLOW_FIELD(glow_dynamicquantizedfullyconnected, is_symmetric, \
-                   GLOW_FLAG, "the offset of Input is 0"),            \
-            GLOW_FIELD(glow_dynamicquantizedfullyconnected,           \
-                       is_per_batch_element, GLOW_FLAG,               \
-                       "each row of Input has a scale and an offset") \
-    }
+#define DYNAMIC_ATTRS                                                         \
+    {GLOW_FIELD(glow_dynamicquantizedfullyconnected, is_symmetric, GLOW_FLAG, \
+                "the offset of Input is 0"),                                  \
+     GLOW_FIELD(glow_dynamicquantizedfullyconnected, is_per_batch_element,    \
+                GLOW_FLAG, "each row of Input has a scale and an offset")}
 #define DYNAMIC_DOC                                                           \
     "`x` is quantized to i8 by its own range, of each row or of all.  "       \
     "IsSymmetric: `s = max |x| / 127`, offset 0.  Else, with 0 in the range " \

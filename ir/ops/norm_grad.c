@@ -206,24 +206,18 @@ layernormalizationgrad_eval(const glow_node *n, glow_tensor *const in[],
     return true;
 }
 
-#define ROW_OPERANDS                                                           \
-    {                                                                          \
-        {"Input", GLOW_TENSOR, "x"},                                           \
-            {"Scale", GLOW_OPTIONAL, "s, of the shape of Input from Axis on"}, \
-        {                                                                      \
-            "ResultGrad", GLOW_TENSOR,                                         \
-                "d, of the type of Input: the gradient by the "                \
-                "result"                                                       \
-        }                                                                      \
-    }
+#define ROW_OPERANDS                                                    \
+    {{"Input", GLOW_TENSOR, "x"},                                       \
+     {"Scale", GLOW_OPTIONAL, "s, of the shape of Input from Axis on"}, \
+     {"ResultGrad", GLOW_TENSOR,                                        \
+      "d, of the type of Input: the gradient by the "                   \
+      "result"}}
 
-#define ROW_ATTRS                                                          \
-    {                                                                      \
-        GLOW_FIELD(glow_layernormalizationgrad, axis, GLOW_INT,            \
-                   "the first of the axes that are normalized together"),  \
-            GLOW_FIELD(glow_layernormalizationgrad, epsilon, GLOW_FLOAT32, \
-                       "added to the variance, or to the mean square")     \
-    }
+#define ROW_ATTRS                                                      \
+    {GLOW_FIELD(glow_layernormalizationgrad, axis, GLOW_INT,           \
+                "the first of the axes that are normalized together"), \
+     GLOW_FIELD(glow_layernormalizationgrad, epsilon, GLOW_FLOAT32,    \
+                "added to the variance, or to the mean square")}
 
 const glow_op glow_op_layernormalizationgrad = {
     .name = "LayerNormalizationGrad",

@@ -109,8 +109,8 @@ eval_groups(glow_tensor *const in[], const glow_tensor *out, int channel_idx,
 #define GROUP_OPERANDS                                               \
     {                                                                \
         {"Input", GLOW_TENSOR, "x, the batch along the first axis"}, \
-            {"Scale", GLOW_TENSOR, "s, one for each channel"},       \
-            {"Bias", GLOW_TENSOR, "b, one for each channel"},        \
+        {"Scale", GLOW_TENSOR, "s, one for each channel"},           \
+        {"Bias", GLOW_TENSOR, "b, one for each channel"},            \
     }
 
 /* groupnormalization */

@@ -95,15 +95,13 @@ argmin_eval(const glow_node *n, glow_tensor *const in[],
     return arg_eval(n, in, out, true);
 }
 
-#define ARG_ATTRS                                                            \
-    {                                                                        \
-        GLOW_FIELD(glow_argmax, axis, GLOW_INT, "the axis"),                 \
-            GLOW_FIELD(glow_argmax, keep_dims, GLOW_FLAG,                    \
-                       "Result keeps Axis, with one element"),               \
-            GLOW_FIELD_DEFAULT(glow_argmax, select_last, GLOW_FLAG,          \
-                               "of equal elements the last one counts, not " \
-                               "the first")                                  \
-    }
+#define ARG_ATTRS                                                     \
+    {GLOW_FIELD(glow_argmax, axis, GLOW_INT, "the axis"),             \
+     GLOW_FIELD(glow_argmax, keep_dims, GLOW_FLAG,                    \
+                "Result keeps Axis, with one element"),               \
+     GLOW_FIELD_DEFAULT(glow_argmax, select_last, GLOW_FLAG,          \
+                        "of equal elements the last one counts, not " \
+                        "the first")}
 
 const glow_op glow_op_argmax = {
     .name = "ArgMax",

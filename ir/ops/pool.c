@@ -130,23 +130,20 @@ max_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
     return true;
 }
 
-#define MAX_POOL_ATTRS                                                       \
-    {                                                                        \
-        GLOW_FIELD(glow_maxpool, kernels, GLOW_DIMS,                         \
-                   "the size of a window, per spatial axis"),                \
-            GLOW_FIELD(glow_maxpool, strides, GLOW_DIMS,                     \
-                       "from one window to the next"),                       \
-            GLOW_FIELD(glow_maxpool, pads, GLOW_DIMS,                        \
-                       "elements that never win, before each spatial axis, " \
-                       "then after each"),                                   \
-            GLOW_FIELD_DEFAULT(glow_maxpool, dilation, GLOW_DIMS,            \
-                               "from one element of a window to the next; "  \
-                               "`[]`: all 1"),                               \
-            GLOW_FIELD_DEFAULT(                                              \
-                glow_maxpool, ceil_mode, GLOW_FLAG,                          \
-                "also take a last window that reaches past the "             \
-                "pad, if it begins before it")                               \
-    }
+#define MAX_POOL_ATTRS                                                   \
+    {GLOW_FIELD(glow_maxpool, kernels, GLOW_DIMS,                        \
+                "the size of a window, per spatial axis"),               \
+     GLOW_FIELD(glow_maxpool, strides, GLOW_DIMS,                        \
+                "from one window to the next"),                          \
+     GLOW_FIELD(glow_maxpool, pads, GLOW_DIMS,                           \
+                "elements that never win, before each spatial axis, "    \
+                "then after each"),                                      \
+     GLOW_FIELD_DEFAULT(glow_maxpool, dilation, GLOW_DIMS,               \
+                        "from one element of a window to the next; "     \
+                        "`[]`: all 1"),                                  \
+     GLOW_FIELD_DEFAULT(glow_maxpool, ceil_mode, GLOW_FLAG,              \
+                        "also take a last window that reaches past the " \
+                        "pad, if it begins before it")}
 
 const glow_op glow_op_maxpool = {
     .name = "MaxPool",

@@ -351,16 +351,12 @@ static const char *const directions[] = {"forward", "reverse", "bidirectional",
          "[D, 2 " G " H]: those of W, then those of R"},               \
         {"SequenceLens", GLOW_OPTIONAL,                                \
          "[B], index32 or index64: how many steps of each count"},     \
-    {                                                                  \
-        "InitialH", GLOW_OPTIONAL,                                     \
-            "[D, B, H]: the state before the first step"               \
-    }
+        {"InitialH", GLOW_OPTIONAL,                                    \
+         "[D, B, H]: the state before the first step"}
 
 #define RESULTS                                                     \
     {"Y", GLOW_TENSOR, "[T, D, B, H]: the states after each step"}, \
-    {                                                               \
-        "Yh", GLOW_TENSOR, "[D, B, H]: the state after the last"    \
-    }
+        {"Yh", GLOW_TENSOR, "[D, B, H]: the state after the last"}
 
 #define ATTRIBUTES                                                            \
     GLOW_FIELD_ENUM(glow_recurrent, direction, directions,                    \

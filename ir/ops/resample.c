@@ -141,7 +141,7 @@ kernel(const axis *a, double d)
 static int64_t
 held(double x, int64_t in)
 {
-    return x < 0 ? 0 : x > (double)(in - 1) ? in - 1 : (int64_t)x;
+    return x<0 ? 0 : x>(double)(in - 1) ? in - 1 : (int64_t)x;
 }
 
 /* The taps of one result: elements first, ..., first + count - 1. */
@@ -218,7 +218,7 @@ glow_resize_samples(const glow_resize *r, glow_dims x, glow_dims y, int i,
 
         s.taps = t.count > s.taps ? t.count : s.taps;
     }
-    from = GLOW_NEW_ARRAY(arena, int64_t, s.taps * a.out);
+    from = GLOW_NEW_ARRAY(arena, int64_t, s.taps *a.out);
     weight = GLOW_NEW_ARRAY(arena, double, s.taps *a.out);
     memset(weight, 0, (size_t)(s.taps * a.out) * sizeof(*weight));
     for (int64_t k = 0; k < a.out; k++) {

@@ -85,7 +85,7 @@ glow_grid_at(int coordinates, double scale, int64_t i, int64_t in, int64_t out)
 static double
 clamp(double x, int64_t in)
 {
-    return x < 0 ? 0 : x > (double)(in - 1) ? (double)(in - 1) : x;
+    return x<0 ? 0 : x>(double)(in - 1) ? (double)(in - 1) : x;
 }
 
 double

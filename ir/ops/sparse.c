@@ -241,29 +241,21 @@ flops_of(const glow_node *n)
                            "a hint: how long segments are on average; 0: not " \
                            "known")
 
-#define DATA                                                                 \
-    {                                                                        \
-        "Data", GLOW_TENSOR, "rows along the first axis, or of a fused kind" \
-    }
-#define INDICES                          \
-    {                                    \
-        "Indices", GLOW_TENSOR,          \
-            "integers: the row of Data " \
-            "that each entry stands for" \
-    }
-#define LENGTHS                                                           \
-    {                                                                     \
-        "Lengths", GLOW_TENSOR,                                           \
-            "integers: how many entries each segment has; not more than " \
-            "there "                                                      \
-            "are, all together"                                           \
-    }
-#define SUMS                                                         \
-    {                                                                \
-        "Result", GLOW_TENSOR,                                       \
-            "as Data, with a row for each segment; of a fused kind " \
-            "its columns, as floats of the kind of Weights"          \
-    }
+#define DATA \
+    {"Data", GLOW_TENSOR, "rows along the first axis, or of a fused kind"}
+#define INDICES                   \
+    {"Indices", GLOW_TENSOR,      \
+     "integers: the row of Data " \
+     "that each entry stands for"}
+#define LENGTHS                                                    \
+    {"Lengths", GLOW_TENSOR,                                       \
+     "integers: how many entries each segment has; not more than " \
+     "there "                                                      \
+     "are, all together"}
+#define SUMS                                                  \
+    {"Result", GLOW_TENSOR,                                   \
+     "as Data, with a row for each segment; of a fused kind " \
+     "its columns, as floats of the kind of Weights"}
 
 /* sparselengthsweightedsum */
 

@@ -56,12 +56,10 @@ dealloc_infer(const glow_node *n, glow_type out[])
 
 static const glow_in_space in_any_space = {.space = ""};
 
-#define IN_SPACE                                                       \
-    {                                                                  \
-        GLOW_FIELD_DEFAULT(                                            \
-            glow_in_space, space, GLOW_STRING,                         \
-            "the memory space to place it in; \"\": any of its class") \
-    }
+#define IN_SPACE                           \
+    {GLOW_FIELD_DEFAULT(                   \
+        glow_in_space, space, GLOW_STRING, \
+        "the memory space to place it in; \"\": any of its class")}
 
 const glow_op glow_op_weight = {
     .name = "Weight",

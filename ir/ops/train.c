@@ -43,26 +43,11 @@ pulled(glow_tensor *const in[], int64_t i, float norm)
     return (double)norm * glow_get_double(in[2], i) + glow_get_double(in[3], i);
 }
 
-#define R_OPERAND                                        \
-    {                                                    \
-        "R", GLOW_TENSOR, "the learning rate, of rank 0" \
-    }
-#define T_OPERAND                                                    \
-    {                                                                \
-        "T", GLOW_TENSOR, "steps taken before, an integer of rank 0" \
-    }
-#define X_OPERAND                       \
-    {                                   \
-        "X", GLOW_TENSOR, "the weights" \
-    }
-#define G_OPERAND                          \
-    {                                      \
-        "G", GLOW_TENSOR, "their gradient" \
-    }
-#define X_RESULT                                          \
-    {                                                     \
-        "NewX", GLOW_TENSOR, "the weights after the step" \
-    }
+#define R_OPERAND {"R", GLOW_TENSOR, "the learning rate, of rank 0"}
+#define T_OPERAND {"T", GLOW_TENSOR, "steps taken before, an integer of rank 0"}
+#define X_OPERAND {"X", GLOW_TENSOR, "the weights"}
+#define G_OPERAND {"G", GLOW_TENSOR, "their gradient"}
+#define X_RESULT {"NewX", GLOW_TENSOR, "the weights after the step"}
 
 /* adagrad */
 

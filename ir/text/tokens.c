@@ -294,8 +294,7 @@ open_brace(text_parser *p, text_span at)
     if (p->depth == 0)
         is_body = ((p->item == FUNCTION || p->item == PROGRAM) &&
                    before != ATTRIBUTES) ||
-                  p->item == DATA || p->item == LOCATIONS ||
-                  p->item == RANGES;
+                  p->item == DATA || p->item == LOCATIONS || p->item == RANGES;
     if (!is_body)
         return push(p, '{', at) ? '{' : END;
     bool is_program = p->depth == 0 && p->item == PROGRAM;

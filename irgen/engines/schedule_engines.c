@@ -245,8 +245,8 @@ run(glow_pass_run *run, glow_func *f)
     s.count = (int)s.target->n_queues + 1;
     s.numbers = glow_number_nodes(s.arena, f);
     s.engine = GLOW_NEW_ARRAY(s.arena, int, count);
-    s.clock = GLOW_NEW_ARRAY(s.arena, int64_t, count * s.count);
-    s.known = GLOW_NEW_ARRAY(s.arena, int64_t, s.count * s.count);
+    s.clock = GLOW_NEW_ARRAY(s.arena, int64_t, count *s.count);
+    s.known = GLOW_NEW_ARRAY(s.arena, int64_t, s.count *s.count);
     s.last = GLOW_NEW_ARRAY(s.arena, glow_node *, s.count);
     nodes = GLOW_NEW_ARRAY(s.arena, glow_node *, count);
     c.needs = GLOW_NEW_ARRAY(s.arena, need *, count);

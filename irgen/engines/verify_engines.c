@@ -92,7 +92,7 @@ static void
 check_order(verifier *v)
 {
     int count = v->e->count;
-    int64_t *last = GLOW_NEW_ARRAY(v->arena, int64_t, count * count);
+    int64_t *last = GLOW_NEW_ARRAY(v->arena, int64_t, count *count);
 
     GLOW_FOR_EACH_NODE(n, v->f) {
         const glow_node *s;

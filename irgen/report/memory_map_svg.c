@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "irgen/report/memory_map_svg.h"
 #include "glow/svg.h"
+#include "irgen/report/memory_map_svg.h"
 #include "irgen/report/svg.h"
 
 /* Of light paper; `style` says more to those who read it. */

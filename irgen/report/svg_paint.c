@@ -83,7 +83,7 @@ put_attributes(const painter *p, const char *attributes)
     glow_buf_putc(p->out, ' ');
     for (; *attributes; attributes++)
         if (*attributes == '$' && attributes[1])
-            glow_buf_puts(p->out, *++attributes == 'f'  ? c->f
+            glow_buf_puts(p->out, *++attributes == 'f' ? c->f
                                   : *attributes == 'w' ? c->w
                                                        : c->c);
         else

@@ -120,7 +120,7 @@ find_ancestors(bounder *b)
     if (!order)
         return false;
     b->words = (n + 63) / 64;
-    b->above = GLOW_NEW_ARRAY(b->a, uint64_t, b->words * n);
+    b->above = GLOW_NEW_ARRAY(b->a, uint64_t, b->words *n);
     for (uint32_t i = 0; i < n; i++) {
         const glow_order_task *task = &b->p->tasks[order[i]];
         uint64_t *to = b->above + order[i] * b->words;

@@ -30,7 +30,7 @@ typedef struct glow_ground {
     glow_order_buffer *atoms;
     uint32_t *next; /* by atom: the next one cut out of the same buffer */
     const glow_node **cutter; /* by atom that is cut out: the slice */
-    uint32_t *maker; /* by atom: the node that computes its elements */
+    uint32_t *maker;          /* by atom: the node that computes its elements */
     size_t n_atoms, cap_atoms, cap_next, cap_cutter, cap_maker;
     uint32_t *list; /* atoms that tasks touch, one task after the other */
     size_t count, cap;

@@ -120,8 +120,8 @@ walk_of(const plan *p, channel_list l, affine_layout by)
                         .by = by,
                         .in_block = -1,
                         .in_channel = -1,
-                        .class = l.count ? glow_channel_class(p->c, l.at[0])
-                                         : 0};
+                        .class =
+                            l.count ? glow_channel_class(p->c, l.at[0]) : 0};
 }
 
 static int32_t

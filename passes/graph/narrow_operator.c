@@ -80,8 +80,8 @@ narrow(glow_builder *b, glow_node *n)
                 GLOW_IN(m->in[i]));
     }
     glow_builder_fuses(b, m);
-    return glow_build(b, m->op, glow_states_type(m) ? to : NULL, in,
-                      m->n_in, m->attrs);
+    return glow_build(b, m->op, glow_states_type(m) ? to : NULL, in, m->n_in,
+                      m->attrs);
 }
 
 static glow_result

@@ -481,9 +481,9 @@ recognize_concat(glow_builder *b, const glow_node *n, const glow_type *to)
 
         if (!q)
             return NULL;
-        in[i] = rescaled(
-            b, n->in[i], q,
-            typed(b, to->elem, to->scale, to->offset, q->type->shape));
+        in[i] =
+            rescaled(b, n->in[i], q,
+                     typed(b, to->elem, to->scale, to->offset, q->type->shape));
     }
     return glow_build(b, n->op, NULL, in, n->n_in, n->attrs);
 }

@@ -39,13 +39,14 @@ typedef struct options {
 
 enum {
     ROUNDS = 8,
-    TRIALS = 8,       /* schedules of a round */
-    LEAST_PART = 16,  /* of the peak, that is saved; of a result, that is small */
+    TRIALS = 8, /* schedules of a round */
+    LEAST_PART =
+        16, /* of the peak, that is saved; of a result, that is small */
     SMALL_PART = 256, /* of the peak: smaller results are kept */
     LONG_PART = 4,    /* of the nodes of a function */
-    LIGHT = 2,        /* times the operations of a node take less than its moves */
-    MOST_NODES = 8,   /* that are cloned for one result */
-    BUDGET = 100000   /* steps of searching for the first schedule */
+    LIGHT = 2, /* times the operations of a node take less than its moves */
+    MOST_NODES = 8, /* that are cloned for one result */
+    BUDGET = 100000 /* steps of searching for the first schedule */
 };
 
 /* A result that could be computed again. */
@@ -172,7 +173,8 @@ collect(const recompute *r, candidate *c, glow_cost *cost)
             if (!v || index_of(r, c, v->def) >= 0)
                 continue;
             if (is_there(r, v, at, bytes)) {
-                cost->read = glow_add_most(cost->read, glow_type_bytes(v->type));
+                cost->read =
+                    glow_add_most(cost->read, glow_type_bytes(v->type));
                 continue;
             }
             if (!v->def || c->count == MOST_NODES)
@@ -200,8 +202,8 @@ weigh(const recompute *r, candidate *c)
     if (!c->user || !collect(r, c, &cost))
         return false;
     c->time = glow_cost_time(glow_run_target(r->run), cost, 1);
-    c->worth = (double)cost.written *
-               (double)(place_of(r, c->user) - at) / c->time;
+    c->worth =
+        (double)cost.written * (double)(place_of(r, c->user) - at) / c->time;
     return true;
 }
 
@@ -450,10 +452,11 @@ run(glow_pass_run *pass, glow_func *f)
         return GLOW_UNCHANGED;
     }
     glow_run_count(pass, "results", (int64_t)r.n_made);
-    glow_run_remark(pass, r.made[0].from->def, true,
-                    "%zu of the results that wait for the gradient are computed "
-                    "again: the peak falls from %lld to %lld bytes",
-                    r.n_made, (long long)peak, (long long)r.schedule.peak);
+    glow_run_remark(
+        pass, r.made[0].from->def, true,
+        "%zu of the results that wait for the gradient are computed "
+        "again: the peak falls from %lld to %lld bytes",
+        r.n_made, (long long)peak, (long long)r.schedule.peak);
     f->scheduled = true;
     return GLOW_CHANGED;
 }

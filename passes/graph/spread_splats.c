@@ -245,8 +245,9 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_spread_splats = {
     .name = "spread-splats",
-    .summary = "clone Splats, and transposed placeholders, for each user if that "
-               "takes less memory",
+    .summary =
+        "clone Splats, and transposed placeholders, for each user if that "
+        "takes less memory",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

@@ -155,7 +155,7 @@ rmsprop(update *u, glow_value *w, glow_value *g)
         GLOW_IN(rate, none, w, g, glow_build_like(u->b, w, 0), squares),
         .beta = u->o->beta, .epsilon = u->o->epsilon,
         .norm_coefficient = u->o->decay);
-    return new &&save(u, new, w) && save(u, new->def->out[2], squares);
+    return new && save(u, new, w) && save(u, new->def->out[2], squares);
 }
 
 static bool

@@ -191,7 +191,8 @@ read_checksums(const reader *r, const json_t *v, glow_device *d)
 {
     d->checksums = json_is_true(v);
     return json_is_boolean(v) ||
-           wrong(r, NULL, "'checksums' of device '%s' must be true or false", d->name);
+           wrong(r, NULL, "'checksums' of device '%s' must be true or false",
+                 d->name);
 }
 
 static bool

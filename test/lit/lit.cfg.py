@@ -42,6 +42,8 @@ if all(map(shutil.which, ["qemu-system-arm", "clang-19", "ld.lld-19"])):
 # Bundles for WebAssembly.
 if shutil.which("node") and (shutil.which("wasm-ld-19") or shutil.which("wasm-ld")):
     config.available_features.add("wasm")
+if shutil.which("clang-format-19"):
+    config.available_features.add("clang-format")
 if shutil.which("chromium"):
     config.available_features.add("chromium")
 

@@ -198,7 +198,8 @@ requantize_eval(const glow_node *n, glow_tensor *const in[],
 
     (void)scratch;
     for (int64_t i = 0; i < glow_dims_count(y); i++) {
-        uint32_t sum = (uint32_t)x[i] + (uint32_t)b[i / pixels * LANES + i % LANES];
+        uint32_t sum =
+            (uint32_t)x[i] + (uint32_t)b[i / pixels * LANES + i % LANES];
         int32_t v = (int32_t)sum >> r->shift;
 
         v = v < r->least ? r->least : v;

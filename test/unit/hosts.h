@@ -36,12 +36,14 @@ keep_id(const glow_diag *d, void *user)
 
 /* Opens a host on the network `text`, in a file that `name` tells from others. */
 static inline void
-open_bench(bench *b, const char *name, const char *text, const glow_host_options *o)
+open_bench(bench *b, const char *name, const char *text,
+           const glow_host_options *o)
 {
     FILE *f;
 
     *b = (bench){0};
-    snprintf(b->path, sizeof b->path, "/tmp/glow-%s-%d.gir", name, (int)getpid());
+    snprintf(b->path, sizeof b->path, "/tmp/glow-%s-%d.gir", name,
+             (int)getpid());
     snprintf(b->state, sizeof b->state, "%s.safetensors", b->path);
     f = fopen(b->path, "w");
     assert_non_null(f);

@@ -35,23 +35,12 @@ typedef struct op_case {
     const char *says; /* of a refusal; by infer, or by eval if `out` has data */
 } op_case;
 
-#define IN(...)     \
-    {               \
-        __VA_ARGS__ \
-    }
-#define OUT(...)    \
-    {               \
-        __VA_ARGS__ \
-    }
+#define IN(...) {__VA_ARGS__}
+#define OUT(...) {__VA_ARGS__}
 #define ATTRS(opname, ...) (&(const glow_##opname){__VA_ARGS__})
-#define GIVES(opname, attrs, in, out)           \
-    {                                           \
-        &glow_op_##opname, attrs, in, out, NULL \
-    }
-#define REFUSES(opname, attrs, in, out, says)   \
-    {                                           \
-        &glow_op_##opname, attrs, in, out, says \
-    }
+#define GIVES(opname, attrs, in, out) {&glow_op_##opname, attrs, in, out, NULL}
+#define REFUSES(opname, attrs, in, out, says) \
+    {&glow_op_##opname, attrs, in, out, says}
 
 typedef struct op_test {
     glow_context *ctx;

@@ -46,7 +46,8 @@ typedef struct bench {
 
 /* A backend whose runs wait until the test lets them go on. */
 static glow_backend gated_backend;
-static bool (*run_gated)(glow_executable *x, const glow_binding *bindings, int count);
+static bool (*run_gated)(glow_executable *x, const glow_binding *bindings,
+                         int count);
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -127,7 +128,8 @@ begin(bench *b, const glow_host_options *o)
 
     *b = (bench){0};
     for (int i = 0; i < SIZES; i++) {
-        snprintf(b->path[i], sizeof b->path[i], "/tmp/glow-batch-%d-%d.gir", (int)getpid(), i);
+        snprintf(b->path[i], sizeof b->path[i], "/tmp/glow-batch-%d-%d.gir",
+                 (int)getpid(), i);
         write_network(b->path[i], samples_of[i]);
     }
     b->ctx = glow_context_new();
@@ -161,8 +163,9 @@ static void
 add_gated_device(bench *b)
 {
     set_gate(b);
-    add_device(b, &glow_run_device_local,
-               (glow_run_device_options){.name = "d", .backend = &gated_backend});
+    add_device(
+        b, &glow_run_device_local,
+        (glow_run_device_options){.name = "d", .backend = &gated_backend});
 }
 
 static void
@@ -218,9 +221,11 @@ ask(const bench *b, int seed, int n, int bad, const glow_request_options *o)
         set_sample(at[i], seed, i);
     if (bad >= 0)
         at[bad][0] = bad_index;
-    return glow_service_run(
-        b->service,
-        &(glow_input){.name = "at", .data = at, .bytes = (size_t)n * sizeof *at}, 1, o);
+    return glow_service_run(b->service,
+                            &(glow_input){.name = "at",
+                                          .data = at,
+                                          .bytes = (size_t)n * sizeof *at},
+                            1, o);
 }
 
 /* The results of runs without batches, of one sample each. */
@@ -231,18 +236,23 @@ compute_directly(void)
 {
     bench b = {.ctx = glow_context_new()};
 
-    snprintf(b.path[0], sizeof b.path[0], "/tmp/glow-direct-%d.gir", (int)getpid());
+    snprintf(b.path[0], sizeof b.path[0], "/tmp/glow-direct-%d.gir",
+             (int)getpid());
     write_network(b.path[0], 1);
     b.host = glow_host_new(NULL);
-    add_device(&b, &glow_run_device_local, (glow_run_device_options){.name = "d"});
-    assert_true(glow_host_add(b.host, b.ctx,
-                              &(glow_service_options){.name = "net", .path = b.path[0]}));
+    add_device(&b, &glow_run_device_local,
+               (glow_run_device_options){.name = "d"});
+    assert_true(glow_host_add(
+        b.host, b.ctx,
+        &(glow_service_options){.name = "net", .path = b.path[0]}));
     b.service = glow_host_find(b.host, "net");
     for (int i = 0; i < TABLE; i++) {
         const int64_t at[2] = {i, 0};
         size_t bytes;
         glow_request *r = glow_service_run(
-            b.service, &(glow_input){.name = "at", .data = at, .bytes = sizeof at}, 1, NULL);
+            b.service,
+            &(glow_input){.name = "at", .data = at, .bytes = sizeof at}, 1,
+            NULL);
 
         assert_int_equal(glow_fence_wait(glow_request_fence(r), NEVER, NULL),
                          GLOW_RUN_DONE);
@@ -335,7 +345,8 @@ test_requests_are_split(void **state)
 
         begin(&b, NULL);
         add_device(&b, kinds[k], (glow_run_device_options){.name = "d"});
-        add_service(&b, (glow_service_options){.active = 1, .batch_ns = 2000 * (int64_t)MS});
+        add_service(&b, (glow_service_options){.active = 1,
+                                               .batch_ns = 2000 * (int64_t)MS});
         for (int i = 0; i < 5; i++)
             r[i] = ask(&b, i, sizes[i], -1, NULL);
         for (int i = 0; i < 5; i++)
@@ -355,7 +366,8 @@ test_samples_are_whole(void **state)
 
     (void)state;
     begin(&b, NULL);
-    add_device(&b, &glow_run_device_local, (glow_run_device_options){.name = "d"});
+    add_device(&b, &glow_run_device_local,
+               (glow_run_device_options){.name = "d"});
     add_service(&b, (glow_service_options){0});
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const glow_input in = {.name = "at", .data = at, .bytes = sizes[i]};
@@ -380,10 +392,12 @@ test_batches_of_a_request_end_in_any_order(void **state)
     begin(&b, NULL);
     add_device(&b, &glow_run_device_sim,
                (glow_run_device_options){.name = "d", .run_ns = 30 * MS});
-    add_device(&b, &glow_run_device_sim, (glow_run_device_options){.name = "e"});
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "e"});
     add_service(&b, (glow_service_options){.batch_ns = MS});
     for (int i = 0; i < 4; i++) {
-        glow_request *r = ask(&b, i, 40, -1, NULL), *other = ask(&b, 9, 3, -1, NULL);
+        glow_request *r = ask(&b, i, 40, -1, NULL),
+                     *other = ask(&b, 9, 3, -1, NULL);
 
         expect(r, i, 40);
         expect(other, 9, 3);
@@ -403,8 +417,10 @@ test_a_batch_of_a_request_fails(void **state)
     (void)state;
     for (int at = 0; at < 20; at += 5) {
         begin(&b, NULL);
-        add_device(&b, &glow_run_device_local, (glow_run_device_options){.name = "d"});
-        add_service(&b, (glow_service_options){.active = 2, .batch_ns = 20 * MS});
+        add_device(&b, &glow_run_device_local,
+                   (glow_run_device_options){.name = "d"});
+        add_service(&b,
+                    (glow_service_options){.active = 2, .batch_ns = 20 * MS});
         ends = 0;
         before = ask(&b, 1, 3, -1, &o);
         bad = ask(&b, 2, 20, at, &o);
@@ -436,7 +452,8 @@ test_slices_are_tried_again(void **state)
         add_device(&b, &glow_run_device_sim,
                    (glow_run_device_options){
                        .name = "d", .backend = &gated_backend, .fail_at = run});
-        add_service(&b, (glow_service_options){.active = 1, .batch_ns = 5 * MS});
+        add_service(&b,
+                    (glow_service_options){.active = 1, .batch_ns = 5 * MS});
         for (int i = 0; i < 3; i++)
             r[i] = ask(&b, i, 9, -1, NULL);
         let(100);
@@ -459,7 +476,8 @@ test_a_device_is_lost_between(void **state)
     begin(&b, NULL);
     add_device(&b, &glow_run_device_sim,
                (glow_run_device_options){.name = "d", .die_at = 2});
-    add_device(&b, &glow_run_device_sim, (glow_run_device_options){.name = "e"});
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "e"});
     add_service(&b, (glow_service_options){.batch_ns = 5 * MS});
     for (int i = 0; i < 4; i++)
         expect(ask(&b, i, 30, -1, NULL), i, 30);
@@ -475,8 +493,10 @@ test_one_of_a_batch_ends_devices(void **state)
 
     (void)state;
     begin(&b, NULL);
-    add_device(&b, &glow_run_device_remote, (glow_run_device_options){.name = "d"});
-    add_device(&b, &glow_run_device_remote, (glow_run_device_options){.name = "e"});
+    add_device(&b, &glow_run_device_remote,
+               (glow_run_device_options){.name = "d"});
+    add_device(&b, &glow_run_device_remote,
+               (glow_run_device_options){.name = "e"});
     add_service(&b, (glow_service_options){.batch_ns = 300 * (int64_t)MS});
     bad_index = ENDS;
     r[0] = ask(&b, 0, 2, -1, NULL);
@@ -514,7 +534,8 @@ test_a_request_ends_between(void **state)
         other = ask(&b, 2, 12, -1, NULL);
         if (!late)
             glow_request_cancel(r);
-        assert_int_equal(outcome_of(r), late ? GLOW_RUN_LATE : GLOW_RUN_CANCELLED);
+        assert_int_equal(outcome_of(r),
+                         late ? GLOW_RUN_LATE : GLOW_RUN_CANCELLED);
         expect_ends(&ends, 1);
         let(100);
         expect(other, 2, 12);
@@ -542,7 +563,8 @@ test_a_host_closes_between(void **state)
     (void)state;
     begin(&b, NULL);
     add_gated_device(&b);
-    add_service(&b, (glow_service_options){.active = 1, .batch_ns = 100000 * (int64_t)MS});
+    add_service(&b, (glow_service_options){.active = 1,
+                                           .batch_ns = 100000 * (int64_t)MS});
     let(1);
     r = ask(&b, 1, 20, -1, NULL); /* two batches, and a rest that would wait */
     await(2);
@@ -616,7 +638,9 @@ test_priority_goes_between(void **state)
 {
     glow_request *order[3] = {0}, **at = order, *large, *low, *high;
     const glow_request_options plain = {.then = note_order, .user = &at},
-                               next = {.priority = 1000, .then = note_order, .user = &at};
+                               next = {.priority = 1000,
+                                       .then = note_order,
+                                       .user = &at};
     bench b;
 
     (void)state;
@@ -734,7 +758,8 @@ draw_requests(void (*add)(bench *b, glow_service_options o))
 
         begin(&b, NULL);
         for (int d = 0; d < rows[i].devices; d++)
-            add_device(&b, rows[i].api, (glow_run_device_options){.name = names[d]});
+            add_device(&b, rows[i].api,
+                       (glow_run_device_options){.name = names[d]});
         add(&b, (glow_service_options){.batch_ns = MS / 2});
         for (int k = 0; k < 3; k++) {
             c[k] = (caller){.b = &b, .seed = (unsigned)(10 * i) + (unsigned)k};
@@ -798,7 +823,8 @@ test_batches_have_sizes(void **state)
     begin(&b, NULL);
     add_device(&b, &glow_run_device_sim,
                (glow_run_device_options){.name = "d", .run_ns = 30 * MS});
-    add_service_of_sizes(&b, (glow_service_options){.active = 1, .batch_ns = MS});
+    add_service_of_sizes(&b,
+                         (glow_service_options){.active = 1, .batch_ns = MS});
     expect(ask(&b, 1, 1, -1, NULL), 1, 1);
     expect_batches(&b, 1, 0, 0);
     expect(ask(&b, 2, 2, -1, NULL), 2, 2);
@@ -816,15 +842,18 @@ test_batches_have_sizes(void **state)
     for (int i = 0; i < SIZES; i++)
         assert_true(sizes[i].busy_ns >= 30 * MS * sizes[i].batches);
     glow_host_metrics(b.host, &text);
-    assert_non_null(strstr(text.text, "glow_batches_total{service=\"net\",samples=\"3\"} 2\n"));
-    assert_non_null(strstr(text.text, "glow_batched_samples_total{service=\"net\"} 38\n"));
+    assert_non_null(strstr(
+        text.text, "glow_batches_total{service=\"net\",samples=\"3\"} 2\n"));
+    assert_non_null(
+        strstr(text.text, "glow_batched_samples_total{service=\"net\"} 38\n"));
     glow_buf_free(&text);
     end(&b);
 }
 
 /* A backend that takes 20 ms for each sample, of padding too. */
 static glow_backend slow_backend;
-static bool (*run_slow)(glow_executable *x, const glow_binding *bindings, int count);
+static bool (*run_slow)(glow_executable *x, const glow_binding *bindings,
+                        int count);
 
 static bool
 run_by_samples(glow_executable *x, const glow_binding *bindings, int count)
@@ -845,9 +874,11 @@ test_sizes_are_chosen_by_time(void **state)
     slow_backend = *glow_find_backend(b.ctx, "interp");
     run_slow = slow_backend.run;
     slow_backend.run = run_by_samples;
-    add_device(&b, &glow_run_device_local,
-               (glow_run_device_options){.name = "d", .backend = &slow_backend});
-    add_service_of_sizes(&b, (glow_service_options){.active = 1, .batch_ns = MS});
+    add_device(
+        &b, &glow_run_device_local,
+        (glow_run_device_options){.name = "d", .backend = &slow_backend});
+    add_service_of_sizes(&b,
+                         (glow_service_options){.active = 1, .batch_ns = MS});
     expect(ask(&b, 1, 8, -1, NULL), 1, 8);
     expect(ask(&b, 2, 3, -1, NULL), 2, 3);
     expect(ask(&b, 3, 1, -1, NULL), 3, 1);
@@ -866,8 +897,10 @@ test_a_batch_of_sizes_fails(void **state)
 
     (void)state;
     begin(&b, NULL);
-    add_device(&b, &glow_run_device_local, (glow_run_device_options){.name = "d"});
-    add_service_of_sizes(&b, (glow_service_options){.batch_ns = 500 * (int64_t)MS});
+    add_device(&b, &glow_run_device_local,
+               (glow_run_device_options){.name = "d"});
+    add_service_of_sizes(&b,
+                         (glow_service_options){.batch_ns = 500 * (int64_t)MS});
     r[0] = ask(&b, 0, 1, -1, NULL);
     r[1] = ask(&b, 1, 3, 2, NULL);
     r[2] = ask(&b, 2, 4, -1, NULL);
@@ -890,33 +923,37 @@ test_parts_have_sizes(void **state)
         FILE *f = fopen(b.path[i], "w");
 
         assert_non_null(f);
-        fprintf(f,
-                "gir 1\n"
-                "placeholder @at : index64<%d x 2>\n"
-                "placeholder @y : index64<%d x 2>\n"
-                "placeholder @a : index64<%d x 2>\n"
-                "placeholder @b : index64<2 x %d>\n"
-                "placeholder @c : index64<2 x %d>\n"
-                "placeholder @d : index64<%d x 2>\n"
-                "function @p attributes {Inputs: [@a], Outputs: [@b]} {\n"
-                "  %%t = Transpose(@a) {Shuffle: [1, 0]} : index64<2 x %d>\n"
-                "  %%s = Save(%%t, @b)\n"
-                "}\n"
-                "function @q attributes {Inputs: [@c], Outputs: [@d]} {\n"
-                "  %%t = Transpose(@c) {Shuffle: [1, 0]} : index64<%d x 2>\n"
-                "  %%s = Save(%%t, @d)\n"
-                "}\n"
-                "function @main {\n"
-                "  %%p = Run([@at]) {Body: @p, Device: \"d\"} : index64<2 x %d>\n"
-                "  %%q = Run([%%p]) {Body: @q, Device: \"e\"} : index64<%d x 2>\n"
-                "  %%s = Save(%%q, @y)\n"
-                "}\n",
-                samples_of[i], samples_of[i], samples_of[i], samples_of[i], samples_of[i],
-                samples_of[i], samples_of[i], samples_of[i], samples_of[i], samples_of[i]);
+        fprintf(
+            f,
+            "gir 1\n"
+            "placeholder @at : index64<%d x 2>\n"
+            "placeholder @y : index64<%d x 2>\n"
+            "placeholder @a : index64<%d x 2>\n"
+            "placeholder @b : index64<2 x %d>\n"
+            "placeholder @c : index64<2 x %d>\n"
+            "placeholder @d : index64<%d x 2>\n"
+            "function @p attributes {Inputs: [@a], Outputs: [@b]} {\n"
+            "  %%t = Transpose(@a) {Shuffle: [1, 0]} : index64<2 x %d>\n"
+            "  %%s = Save(%%t, @b)\n"
+            "}\n"
+            "function @q attributes {Inputs: [@c], Outputs: [@d]} {\n"
+            "  %%t = Transpose(@c) {Shuffle: [1, 0]} : index64<%d x 2>\n"
+            "  %%s = Save(%%t, @d)\n"
+            "}\n"
+            "function @main {\n"
+            "  %%p = Run([@at]) {Body: @p, Device: \"d\"} : index64<2 x %d>\n"
+            "  %%q = Run([%%p]) {Body: @q, Device: \"e\"} : index64<%d x 2>\n"
+            "  %%s = Save(%%q, @y)\n"
+            "}\n",
+            samples_of[i], samples_of[i], samples_of[i], samples_of[i],
+            samples_of[i], samples_of[i], samples_of[i], samples_of[i],
+            samples_of[i], samples_of[i]);
         fclose(f);
     }
-    add_device(&b, &glow_run_device_local, (glow_run_device_options){.name = "d"});
-    add_device(&b, &glow_run_device_sim, (glow_run_device_options){.name = "e"});
+    add_device(&b, &glow_run_device_local,
+               (glow_run_device_options){.name = "d"});
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "e"});
     add_service_of_sizes(&b, (glow_service_options){.batch_ns = MS});
     for (int n = 1; n < 30; n++) {
         glow_request *r = ask(&b, n, n, -1, NULL);
@@ -949,17 +986,19 @@ bytes_of_sizes(int first, int more, int queues)
 
     begin(&b, NULL);
     sizes[0] = b.path[2];
-    add_device(&b, &glow_run_device_local,
-               (glow_run_device_options){.name = "d",
-                                         .backend = glow_find_backend(b.ctx, "cpu"),
-                                         .queues = queues});
-    assert_true(glow_host_add(b.host, b.ctx,
-                              &(glow_service_options){.name = "net",
-                                                      .path = b.path[first],
-                                                      .batch = samples_of[first],
-                                                      .batch_ns = MS,
-                                                      .sizes = sizes,
-                                                      .n_sizes = more}));
+    add_device(
+        &b, &glow_run_device_local,
+        (glow_run_device_options){.name = "d",
+                                  .backend = glow_find_backend(b.ctx, "cpu"),
+                                  .queues = queues});
+    assert_true(
+        glow_host_add(b.host, b.ctx,
+                      &(glow_service_options){.name = "net",
+                                              .path = b.path[first],
+                                              .batch = samples_of[first],
+                                              .batch_ns = MS,
+                                              .sizes = sizes,
+                                              .n_sizes = more}));
     b.service = glow_host_find(b.host, "net");
     for (int n = 1; n < 20; n += 3) {
         glow_request *r = ask(&b, n, n, -1, NULL);
@@ -982,11 +1021,13 @@ test_sizes_share_constants(void **state)
 {
     (void)state;
     if (THREAD_SANITIZER) {
-        print_message("# left out: LLVM is not built for the sanitizer of threads\n");
+        print_message(
+            "# left out: LLVM is not built for the sanitizer of threads\n");
         return;
     }
     for (int queues = 1; queues < 3; queues++) {
-        int64_t eight = bytes_of_sizes(0, 0, queues), three = bytes_of_sizes(2, 0, queues);
+        int64_t eight = bytes_of_sizes(0, 0, queues),
+                three = bytes_of_sizes(2, 0, queues);
 
         assert_true(bytes_of_sizes(0, 1, queues) <= eight + three - 4 * TABLE);
     }
@@ -999,30 +1040,35 @@ use_executor(void **state)
     return 0;
 }
 
-#define ON(name, test) {#test " on " name, test, use_executor, NULL, (char[]){name}}
-#define TESTS_OF(name)                                      \
-    ON(name, test_requests_are_split),                      \
-    ON(name, test_samples_are_whole),                       \
-    ON(name, test_batches_of_a_request_end_in_any_order),   \
-    ON(name, test_a_batch_of_a_request_fails),              \
-    ON(name, test_slices_are_tried_again),                  \
-    ON(name, test_a_device_is_lost_between),                \
-    ON(name, test_one_of_a_batch_ends_devices),             \
-    ON(name, test_a_request_ends_between),                  \
-    ON(name, test_a_host_closes_between),                   \
-    ON(name, test_all_are_cancelled_between),               \
-    ON(name, test_a_service_is_removed_between),            \
-    ON(name, test_priority_goes_between),                   \
-    ON(name, test_the_queue_counts_requests),               \
-    ON(name, test_drawn_requests),                          \
-    ON(name, test_batches_have_sizes),                      \
-    ON(name, test_sizes_are_chosen_by_time),                \
-    ON(name, test_a_batch_of_sizes_fails),                  \
-    ON(name, test_parts_have_sizes),                        \
-    ON(name, test_drawn_requests_of_sizes)
+#define ON(name, test)                                        \
+    {                                                         \
+        #test " on " name, test, use_executor, NULL, (char[]) \
+        {                                                     \
+            name                                              \
+        }                                                     \
+    }
+#define TESTS_OF(name)                                                    \
+    ON(name, test_requests_are_split), ON(name, test_samples_are_whole),  \
+        ON(name, test_batches_of_a_request_end_in_any_order),             \
+        ON(name, test_a_batch_of_a_request_fails),                        \
+        ON(name, test_slices_are_tried_again),                            \
+        ON(name, test_a_device_is_lost_between),                          \
+        ON(name, test_one_of_a_batch_ends_devices),                       \
+        ON(name, test_a_request_ends_between),                            \
+        ON(name, test_a_host_closes_between),                             \
+        ON(name, test_all_are_cancelled_between),                         \
+        ON(name, test_a_service_is_removed_between),                      \
+        ON(name, test_priority_goes_between),                             \
+        ON(name, test_the_queue_counts_requests),                         \
+        ON(name, test_drawn_requests), ON(name, test_batches_have_sizes), \
+        ON(name, test_sizes_are_chosen_by_time),                          \
+        ON(name, test_a_batch_of_sizes_fails),                            \
+        ON(name, test_parts_have_sizes),                                  \
+        ON(name, test_drawn_requests_of_sizes)
 
 static glow_backend mortal_backend;
-static bool (*run_mortal)(glow_executable *x, const glow_binding *bindings, int count);
+static bool (*run_mortal)(glow_executable *x, const glow_binding *bindings,
+                          int count);
 
 static bool
 run_or_end(glow_executable *x, const glow_binding *bindings, int count)
@@ -1030,7 +1076,8 @@ run_or_end(glow_executable *x, const glow_binding *bindings, int count)
     for (int i = 0; i < count; i++) {
         const glow_tensor *t = bindings[i].tensor;
 
-        for (int64_t k = 0; k < glow_type_count(t->type) && t->type->elem == GLOW_INDEX64; k++)
+        for (int64_t k = 0;
+             k < glow_type_count(t->type) && t->type->elem == GLOW_INDEX64; k++)
             if (((const int64_t *)t->data)[k] == ENDS)
                 _exit(1);
     }
@@ -1047,7 +1094,8 @@ serve(void)
     run_mortal = mortal_backend.run;
     mortal_backend.run = run_or_end;
     glow_run_device_serve(
-        ctx, 3, &(glow_run_device_options){.name = "d", .backend = &mortal_backend});
+        ctx, 3,
+        &(glow_run_device_options){.name = "d", .backend = &mortal_backend});
     glow_context_free(ctx);
     return 0;
 }

@@ -14,8 +14,7 @@ typedef enum operator{
     PRODUCT,
     PRODUCTS,
     OPERATORS
-}
-operator;
+} operator;
 
 typedef struct shape {
     operator op;

@@ -17,8 +17,7 @@ typedef enum operator{
     MATMUL,
     FULLYCONNECTED,
     BATCHMATMUL,
-}
-operator;
+} operator;
 
 /* Numbers that tiles cannot take. */
 typedef enum planted {

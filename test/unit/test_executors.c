@@ -13,8 +13,8 @@ enum { PARTS = 6, DEVICES = 3, RUNS = 6000, CALLERS = 4, CALLS = 50 };
 static glow_backend backends[DEVICES];
 static pthread_t threads[RUNS]; /* of runs, in their order */
 static atomic_int runs, of_device[DEVICES], running, most;
-static atomic_int held = -1;  /* the device whose runs wait */
-static atomic_long pause_ns;  /* that a run takes */
+static atomic_int held = -1; /* the device whose runs wait */
+static atomic_long pause_ns; /* that a run takes */
 
 static void
 wait_ns(long ns)
@@ -41,11 +41,11 @@ note_run(int device)
     return true;
 }
 
-#define RUN_OF(device)                                                         \
+#define RUN_OF(device)                                                        \
     static bool run##device(glow_executable *x, const glow_binding *b, int n) \
-    {                                                                          \
-        (void)x, (void)b, (void)n;                                             \
-        return note_run(device);                                               \
+    {                                                                         \
+        (void)x, (void)b, (void)n;                                            \
+        return note_run(device);                                              \
     }
 RUN_OF(0)
 RUN_OF(1)
@@ -55,22 +55,26 @@ RUN_OF(2)
 static void
 begin(bench *b, const glow_host_options *o)
 {
-    bool (*const run[])(glow_executable *, const glow_binding *, int) = {run0, run1, run2};
+    bool (*const run[])(glow_executable *, const glow_binding *,
+                        int) = {run0, run1, run2};
     glow_buf text = {0};
     char from[16] = "@x";
 
-    glow_buf_puts(&text, "gir 1\nplaceholder @x : float<1>\nplaceholder @y : float<1>\n");
+    glow_buf_puts(
+        &text, "gir 1\nplaceholder @x : float<1>\nplaceholder @y : float<1>\n");
     for (int i = 0; i < PARTS; i++)
-        glow_buf_printf(&text,
-                        "placeholder @i%d : float<1>\nplaceholder @o%d : float<1>\n"
-                        "function @part%d attributes {Inputs: [@i%d], Outputs: [@o%d]} {\n"
-                        "  %%a = Relu(@i%d) : float<1>\n  %%s = Save(%%a, @o%d)\n}\n",
-                        i, i, i, i, i, i, i);
+        glow_buf_printf(
+            &text,
+            "placeholder @i%d : float<1>\nplaceholder @o%d : float<1>\n"
+            "function @part%d attributes {Inputs: [@i%d], Outputs: [@o%d]} {\n"
+            "  %%a = Relu(@i%d) : float<1>\n  %%s = Save(%%a, @o%d)\n}\n",
+            i, i, i, i, i, i, i);
     glow_buf_puts(&text, "function @main {\n");
     for (int i = 0; i < PARTS; i++) {
-        glow_buf_printf(&text,
-                        "  %%p%d = Run([%s]) {Body: @part%d, Device: \"d%d\"} : float<1>\n",
-                        i, from, i, i % DEVICES);
+        glow_buf_printf(
+            &text,
+            "  %%p%d = Run([%s]) {Body: @part%d, Device: \"d%d\"} : float<1>\n",
+            i, from, i, i % DEVICES);
         snprintf(from, sizeof from, "%%p%d", i);
     }
     glow_buf_printf(&text, "  %%s = Save(%s, @y)\n}\n", from);
@@ -83,7 +87,8 @@ begin(bench *b, const glow_host_options *o)
         backends[i].run = run[i];
         assert_true(glow_host_add_device(
             b->host, b->ctx, &glow_run_device_local,
-            &(glow_run_device_options){.name = names[i], .backend = &backends[i]}));
+            &(glow_run_device_options){.name = names[i],
+                                       .backend = &backends[i]}));
         atomic_store(&of_device[i], 0);
     }
     add_service(b, (glow_service_options){.active = 8});
@@ -98,7 +103,8 @@ ask(bench *b, bool calls, const glow_request_options *o)
     static const float x = 1;
 
     return (calls ? glow_service_call : glow_service_run)(
-        b->service, &(glow_input){.name = "x", .data = &x, .bytes = sizeof x}, 1, o);
+        b->service, &(glow_input){.name = "x", .data = &x, .bytes = sizeof x},
+        1, o);
 }
 
 static void
@@ -170,8 +176,8 @@ test_wrong_calls(void **state)
 
     (void)state;
     begin(&b, NULL);
-    expect_failure(glow_service_call(b.service, NULL, 0, NULL), GLOW_RUN_INVALID,
-                   "input x is missing");
+    expect_failure(glow_service_call(b.service, NULL, 0, NULL),
+                   GLOW_RUN_INVALID, "input x is missing");
     assert_int_equal(atomic_load(&runs), 0);
     end(&b);
 }
@@ -239,7 +245,8 @@ test_many_callers(void **state)
         pthread_join(callers[i], NULL);
     assert_int_equal(atomic_load(&runs), CALLERS * CALLS * PARTS);
     for (int i = 0; i < DEVICES; i++)
-        assert_int_equal(atomic_load(&of_device[i]), CALLERS * CALLS * PARTS / DEVICES);
+        assert_int_equal(atomic_load(&of_device[i]),
+                         CALLERS * CALLS * PARTS / DEVICES);
     end(&b);
 }
 

@@ -21,7 +21,8 @@ begin(bench *b, const glow_run_device_options *devices, int count)
         glow_run_device_options o = devices[i];
 
         o.backend = glow_find_backend(b->ctx, "interp");
-        assert_true(glow_host_add_device(b->host, b->ctx, &glow_run_device_sim, &o));
+        assert_true(
+            glow_host_add_device(b->host, b->ctx, &glow_run_device_sim, &o));
     }
     add_service(b, (glow_service_options){.active = 1});
 }
@@ -30,7 +31,8 @@ static glow_request *
 ask(bench *b, float v, const glow_request_options *o)
 {
     return glow_service_run(
-        b->service, &(glow_input){.name = "x", .data = &v, .bytes = sizeof v}, 1, o);
+        b->service, &(glow_input){.name = "x", .data = &v, .bytes = sizeof v},
+        1, o);
 }
 
 static void
@@ -46,8 +48,9 @@ expect(glow_request *r, float v)
 static void
 test_poison(void **state)
 {
-    const glow_run_device_options devices[] = {
-        {.name = "d", .die_at = 1}, {.name = "e", .die_at = 1}, {.name = "f", .die_at = 1}};
+    const glow_run_device_options devices[] = {{.name = "d", .die_at = 1},
+                                               {.name = "e", .die_at = 1},
+                                               {.name = "f", .die_at = 1}};
     bench b;
 
     (void)state;
@@ -72,7 +75,9 @@ test_ageing(void **state)
     const glow_run_device_options device = {.name = "d", .run_ns = 400 * MS};
     glow_request *order[3] = {0}, **at = order, *first, *old, *high;
     const glow_request_options plain = {.then = note_order, .user = &at},
-                               next = {.priority = 1, .then = note_order, .user = &at};
+                               next = {.priority = 1,
+                                       .then = note_order,
+                                       .user = &at};
     bench b;
 
     (void)state;
@@ -100,7 +105,8 @@ test_late_runs(void **state)
 
     (void)state;
     begin(&b, &device, 1);
-    late = ask(&b, 1, &(glow_request_options){.deadline = glow_now() + 20 * MS});
+    late =
+        ask(&b, 1, &(glow_request_options){.deadline = glow_now() + 20 * MS});
     next = ask(&b, 2, NULL);
     expect_failure(late, GLOW_RUN_LATE, "the deadline passed");
     expect(next, 2);
@@ -122,7 +128,8 @@ test_cancelled_runs(void **state)
     next = ask(&b, 2, NULL);
     glow_request_cancel(unwanted);
     expect_failure(unwanted, GLOW_RUN_CANCELLED, "it was cancelled");
-    assert_int_equal(glow_fence_wait(glow_request_fence(next), NEVER, NULL), GLOW_RUN_DONE);
+    assert_int_equal(glow_fence_wait(glow_request_fence(next), NEVER, NULL),
+                     GLOW_RUN_DONE);
     glow_request_cancel(next);
     expect(next, 2);
     end(&b);

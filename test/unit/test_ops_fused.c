@@ -9,10 +9,7 @@
 static const float clip[] = {0, 40}, leaky[] = {0.5f}, form[] = {1.5f};
 static const float none[] = {0};
 
-#define ARGS(list, count) \
-    {                     \
-        count, list       \
-    }
+#define ARGS(list, count) {count, list}
 #define CONV(group, activation, args)                                 \
     ATTRS(fusedconvolution, DIMS(1), DIMS(1), DIMS(0, 0), group, {0}, \
           activation, args)

@@ -358,7 +358,7 @@ long_ones_take_little(void **unused)
     glow_arena *a = glow_arena_new();
     glow_order_task *tasks = GLOW_NEW_ARRAY(a, glow_order_task, n);
     glow_order_buffer *buffers = GLOW_NEW_ARRAY(a, glow_order_buffer, n);
-    uint32_t *touches = GLOW_NEW_ARRAY(a, uint32_t, n * (WIDTH + 1));
+    uint32_t *touches = GLOW_NEW_ARRAY(a, uint32_t, n *(WIDTH + 1));
     glow_order_problem p = {tasks, n, buffers, n};
     glow_order given, best;
     size_t before;

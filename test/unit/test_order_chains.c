@@ -168,8 +168,9 @@ least_peaks_stay(void **unused)
 
         glow_order_net *net = glow_order_net_given(a, &d.p);
         int64_t steps = 1000000;
-        glow_order_contraction *c =
-            net->has_uneven_aliases ? NULL : glow_order_contract(a, net, &steps);
+        glow_order_contraction *c = net->has_uneven_aliases
+                                        ? NULL
+                                        : glow_order_contract(a, net, &steps);
         uint32_t tasks[MOST], n = 0;
         glow_order_use use;
 

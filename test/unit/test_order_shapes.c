@@ -34,7 +34,7 @@ new_net(glow_arena *a, uint32_t most, uint64_t seed)
 {
     net d = {.tasks = GLOW_NEW_ARRAY(a, glow_order_task, most),
              .buffers = GLOW_NEW_ARRAY(a, glow_order_buffer, most),
-             .lists = GLOW_NEW_ARRAY(a, uint32_t, most * (MOST_READS + 1)),
+             .lists = GLOW_NEW_ARRAY(a, uint32_t, most *(MOST_READS + 1)),
              .aliases = GLOW_NEW_ARRAY(a, glow_order_alias, most * MOST_READS),
              .x = seed * 0x9e3779b97f4a7c15u + 1};
 

@@ -196,9 +196,8 @@ test_wrong_pad(void **state)
     glow_value *padded;
 
     glow_builder_at(b, n);
-    padded = GLOW_BUILD(
-        b, pad, GLOW_IN(n->in[0]), .pads = {8, pads},
-        .value = -x->scale * (float)x->offset);
+    padded = GLOW_BUILD(b, pad, GLOW_IN(n->in[0]), .pads = {8, pads},
+                        .value = -x->scale * (float)x->offset);
     assert_non_null(padded);
     attrs.pads = GLOW_DIMS_OF(0, 0, 0, 0);
     glow_set_operand(n, 0, padded);

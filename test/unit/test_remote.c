@@ -23,16 +23,16 @@
 
 /* Faults of one answer of a device. */
 typedef enum fault {
-    LONGER,  /* its size is wrong */
-    SHORT,   /* the same, with right checksums, and the end */
-    NUMBER,  /* it answers another message */
-    KIND,    /* it is no answer */
-    CUT,     /* half of it, and the end */
-    RANDOM,  /* other bytes */
+    LONGER, /* its size is wrong */
+    SHORT,  /* the same, with right checksums, and the end */
+    NUMBER, /* it answers another message */
+    KIND,   /* it is no answer */
+    CUT,    /* half of it, and the end */
+    RANDOM, /* other bytes */
     TWICE,
     FLIPPED, /* one bit of it */
     PORTS,   /* wrong bytes of a payload, with right checksums */
-    INPUT,   /* none, and a bit of input x in shared memory changes before the run */
+    INPUT, /* none, and a bit of input x in shared memory changes before the run */
     OUTPUT,  /* none, and one of output y after it */
     SUM,     /* none, and one of the checksum of x */
     FAULTS,  /* none */
@@ -87,7 +87,8 @@ typedef struct entry {
 
 static int run_log;
 static glow_backend logging;
-static bool (*run_plainly)(glow_executable *x, const glow_binding *bindings, int count);
+static bool (*run_plainly)(glow_executable *x, const glow_binding *bindings,
+                           int count);
 
 /* Takes 2 ms, so that kills come while it runs. */
 static bool
@@ -115,7 +116,8 @@ be_logging(const char *path)
     run_plainly = logging.run;
     logging.run = run_logged;
     glow_run_device_serve(
-        ctx, 3, &(glow_run_device_options){.name = "device", .backend = &logging});
+        ctx, 3,
+        &(glow_run_device_options){.name = "device", .backend = &logging});
     glow_context_free(ctx);
     return 0;
 }
@@ -212,12 +214,14 @@ be_device(fault f, int at, uint64_t seed, const char *path)
     s.socket = pair[1];
     if (pthread_create(&thread, NULL, serve, &s) != 0)
         return 1;
-    for (int i = 1; ok && glow_wire_receive(3, &h, &payload, &fd) == WIRE_OK; i++) {
+    for (int i = 1; ok && glow_wire_receive(3, &h, &payload, &fd) == WIRE_OK;
+         i++) {
         uint64_t offsets[2] = {0};
         bool changes = first && i == at && h.kind == WIRE_RUN;
 
         if (fd >= 0)
-            shared = mmap(NULL, (size_t)h.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+            shared = mmap(NULL, (size_t)h.bytes, PROT_READ | PROT_WRITE,
+                          MAP_SHARED, fd, 0);
         if (changes)
             memcpy(offsets, payload, sizeof offsets);
         if (changes && (f == INPUT || f == SUM))
@@ -232,7 +236,7 @@ be_device(fault f, int at, uint64_t seed, const char *path)
         if (changes && f == OUTPUT)
             change_tensor(f, shared, offsets, seed);
         ok = first && i == at && f < INPUT ? send_wrong(3, f, h, payload, seed)
-                              : glow_wire_send(3, &h, payload, -1);
+                                           : glow_wire_send(3, &h, payload, -1);
         free(payload);
     }
     close(pair[0]);
@@ -278,21 +282,23 @@ begin(bench *b, fault f, int at, uint64_t seed)
     snprintf(words[1], sizeof *words, "%d", at);
     snprintf(words[2], sizeof *words, "%llu", (unsigned long long)seed);
     command[5] = b->state;
-    return glow_host_add_device(b->host, b->ctx, &glow_run_device_remote,
-                                &(glow_run_device_options){
-                                    .name = "d",
-                                    .backend = glow_find_backend(b->ctx, "interp"),
-                                    .command = command,
-                                    .checksums = checksums,
-                                });
+    return glow_host_add_device(
+        b->host, b->ctx, &glow_run_device_remote,
+        &(glow_run_device_options){
+            .name = "d",
+            .backend = glow_find_backend(b->ctx, "interp"),
+            .command = command,
+            .checksums = checksums,
+        });
 }
 
 /* The same as add_service, which may fail. */
 static bool
 try_service(bench *b)
 {
-    bool ok = glow_host_add(b->host, b->ctx,
-                            &(glow_service_options){.name = "net", .path = b->path});
+    bool ok =
+        glow_host_add(b->host, b->ctx,
+                      &(glow_service_options){.name = "net", .path = b->path});
 
     b->service = ok ? glow_host_find(b->host, "net") : NULL;
     return ok;
@@ -303,9 +309,9 @@ ask(bench *b, float v)
 {
     const float x[4] = {v, v + 1, v + 2, v + 3};
 
-    return glow_service_run(b->service,
-                            &(glow_input){.name = "x", .data = x, .bytes = sizeof x}, 1,
-                            NULL);
+    return glow_service_run(
+        b->service, &(glow_input){.name = "x", .data = x, .bytes = sizeof x}, 1,
+        NULL);
 }
 
 static void
@@ -449,7 +455,9 @@ test_kills(void **state)
         for (int i = 0; i < N; i++)
             r[i] = ask(&b, (float)asked++);
         do
-            nanosleep(&(struct timespec){.tv_nsec = (long)(draw(&seed) % 6000000)}, NULL);
+            nanosleep(
+                &(struct timespec){.tv_nsec = (long)(draw(&seed) % 6000000)},
+                NULL);
         while (last_process(b.state) == victim); /* that of the kill before */
         victim = last_process(b.state);
         at = glow_now();
@@ -464,8 +472,9 @@ test_kills(void **state)
         slowest = at > slowest ? at : slowest;
     }
     runs = check_log(b.state, asked);
-    print_message("# %d kills, %d requests, %d runs; %.1f ms, at most %.1f, to the end of 7\n",
-                  kills, asked, runs, (double)sum / kills * 1e-6, (double)slowest * 1e-6);
+    print_message(
+        "# %d kills, %d requests, %d runs; %.1f ms, at most %.1f, to the end of 7\n",
+        kills, asked, runs, (double)sum / kills * 1e-6, (double)slowest * 1e-6);
     assert_in_range(runs, asked, asked + kills);
     end(&b);
 }
@@ -502,7 +511,8 @@ test_no_memory(void **state)
         r = glow_service_run(b.service, &in, 1, NULL);
         glow_fence_wait(glow_request_fence(r), NEVER, &why);
         /* Pages that the device was given stay with it. */
-        assert_int_equal(why.outcome, i == 0 ? GLOW_RUN_REFUSED : GLOW_RUN_DONE);
+        assert_int_equal(why.outcome,
+                         i == 0 ? GLOW_RUN_REFUSED : GLOW_RUN_DONE);
         if (i == 0)
             assert_non_null(strstr(why.text, "there is no memory left"));
         glow_request_release(r);
@@ -540,11 +550,13 @@ test_changed_tensors(void **state)
                 expect(r[i], (float)(i + 1));
                 continue;
             }
-            assert_int_equal(glow_fence_wait(glow_request_fence(r[i]), NEVER, NULL),
-                             GLOW_RUN_DONE);
+            assert_int_equal(
+                glow_fence_wait(glow_request_fence(r[i]), NEVER, NULL),
+                GLOW_RUN_DONE);
             for (int j = 0; j < 4; j++)
-                same = same && ((const float *)glow_request_output(r[i], "y", &bytes))[j] ==
-                                   (float)(2 * (i + 1 + j));
+                same = same &&
+                       ((const float *)glow_request_output(
+                           r[i], "y", &bytes))[j] == (float)(2 * (i + 1 + j));
             assert_true(same == (i != 1 || faults[k % 3] == SUM));
             glow_request_release(r[i]);
         }
@@ -637,7 +649,8 @@ test_other_network(void **state)
     expect(ask(&b, 1), 1);
     write_network(&b, 5);
     r = ask(&b, 2);
-    assert_int_equal(glow_fence_wait(glow_request_fence(r), NEVER, &why), GLOW_RUN_LOST);
+    assert_int_equal(glow_fence_wait(glow_request_fence(r), NEVER, &why),
+                     GLOW_RUN_LOST);
     glow_request_release(r);
     end(&b);
 }
@@ -645,7 +658,8 @@ test_other_network(void **state)
 /* Messages of the host, some with wrong bytes. */
 
 static void
-send_spoiled(int socket, wire_head h, const void *payload, int fd, uint64_t *seed)
+send_spoiled(int socket, wire_head h, const void *payload, int fd,
+             uint64_t *seed)
 {
     char copy[512], bytes[sizeof copy + sizeof h];
     size_t size;
@@ -697,7 +711,8 @@ talk(const char *path, uint64_t seed)
     const uint64_t offsets[2] = {64, 128};
     int pair[2], memory = memfd_create("test", MFD_CLOEXEC), n;
     char load[128];
-    size_t size = (size_t)snprintf(load, sizeof load, "%s%c%c%c", path, 0, 0, 0);
+    size_t size =
+        (size_t)snprintf(load, sizeof load, "%s%c%c%c", path, 0, 0, 0);
     pthread_t thread;
     served s = {.backend = "interp"};
 

@@ -47,7 +47,8 @@ static const char *const parts =
 static const char *const as_device[] = {"/proc/self/exe", "device", NULL};
 
 static void
-begin(bench *b, const char *text, const glow_run_device_api *api, glow_run_device_options o)
+begin(bench *b, const char *text, const glow_run_device_api *api,
+      glow_run_device_options o)
 {
     open_bench(b, "resident", text, NULL);
     o.name = "d";
@@ -67,7 +68,8 @@ add_to(bench *b, glow_service_state *st, float v, int64_t at)
         {.name = "at", .data = &at, .bytes = sizeof at},
     };
 
-    return glow_service_run(b->service, in, 2, &(glow_request_options){.state = st});
+    return glow_service_run(b->service, in, 2,
+                            &(glow_request_options){.state = st});
 }
 
 static void
@@ -87,8 +89,10 @@ expect_copied(bench *b, int in, int out)
     char want[2][80];
     glow_buf text = {0};
 
-    snprintf(want[0], sizeof *want, "glow_device_bytes_in_total{device=\"d\"} %d\n", in);
-    snprintf(want[1], sizeof *want, "glow_device_bytes_out_total{device=\"d\"} %d\n", out);
+    snprintf(want[0], sizeof *want,
+             "glow_device_bytes_in_total{device=\"d\"} %d\n", in);
+    snprintf(want[1], sizeof *want,
+             "glow_device_bytes_out_total{device=\"d\"} %d\n", out);
     glow_host_metrics(b->host, &text);
     for (int i = 0; i < 2; i++)
         if (!strstr(text.text, want[i]))
@@ -100,7 +104,8 @@ expect_copied(bench *b, int in, int out)
 static void
 test_no_copies(void **state)
 {
-    const glow_run_device_api *const apis[] = {&glow_run_device_sim, &glow_run_device_remote};
+    const glow_run_device_api *const apis[] = {&glow_run_device_sim,
+                                               &glow_run_device_remote};
     const char *const texts[] = {whole, parts};
 
     (void)state;
@@ -153,12 +158,15 @@ test_lost_device(void **state)
         expect(add_to(&b, third, 3, 0), 3);
         if (k == 0)
             expect(add_to(&b, third, 3, 0), 6);
-        expect_failure(add_to(&b, st, 4, 0), GLOW_RUN_LOST, "its state was in memory");
+        expect_failure(add_to(&b, st, 4, 0), GLOW_RUN_LOST,
+                       "its state was in memory");
         expect_failure(add_to(&b, st, 4, 0), GLOW_RUN_REFUSED, "is broken");
         /* Others find out with a request, or when they are saved. */
-        expect_failure(add_to(&b, other, 4, 0), GLOW_RUN_LOST, "its state was in memory");
-        assert_false(glow_service_state_save(third, b.ctx, b.path)); /* [E1011] */
-        assert_null(glow_service_state_clone(other, b.ctx));         /* [E1011] */
+        expect_failure(add_to(&b, other, 4, 0), GLOW_RUN_LOST,
+                       "its state was in memory");
+        assert_false(
+            glow_service_state_save(third, b.ctx, b.path));  /* [E1011] */
+        assert_null(glow_service_state_clone(other, b.ctx)); /* [E1011] */
         assert_string_equal(b.ids, "E1011E1011");
         assert_true(glow_service_state_load(st, b.ctx, b.state));
         assert_true(glow_service_state_load(third, b.ctx, b.state));
@@ -179,7 +187,8 @@ test_first_run_is_lost(void **state)
     bench b;
 
     (void)state;
-    begin(&b, parts, &glow_run_device_sim, (glow_run_device_options){.die_at = 2});
+    begin(&b, parts, &glow_run_device_sim,
+          (glow_run_device_options){.die_at = 2});
     st = glow_service_state_new(b.service);
     expect(add_to(&b, st, 1, 0), 1);
     expect(add_to(&b, st, 1, 0), 2);
@@ -196,7 +205,8 @@ test_failures(void **state)
         glow_service_state *st;
         bench b;
 
-        begin(&b, k ? parts : whole, &glow_run_device_sim, (glow_run_device_options){0});
+        begin(&b, k ? parts : whole, &glow_run_device_sim,
+              (glow_run_device_options){0});
         st = glow_service_state_new(b.service);
         expect(add_to(&b, st, 1, 0), 1);
         expect_failure(add_to(&b, st, 2, 9), GLOW_RUN_FAILED, "on d");

@@ -67,11 +67,9 @@ run(bench *b, float v, int n, const glow_request_options *o)
 
     for (int i = 0; i < 4 * n; i++)
         x[i] = v + (float)i;
-    return glow_service_run(b->service,
-                         &(glow_input){.name = "x",
-                                       .data = x,
-                                       .bytes = (size_t)n * 16},
-                         1, o);
+    return glow_service_run(
+        b->service,
+        &(glow_input){.name = "x", .data = x, .bytes = (size_t)n * 16}, 1, o);
 }
 
 /* It is done, and all of its elements are right. */
@@ -99,8 +97,9 @@ test_kinds(void **state)
         glow_request *r[100];
 
         begin(&b, NULL, 2);
-        add_device(&b, kinds[k],
-                   (glow_run_device_options){.name = "d", .queues = k == 0 ? 2 : 1});
+        add_device(
+            &b, kinds[k],
+            (glow_run_device_options){.name = "d", .queues = k == 0 ? 2 : 1});
         add_service(&b, (glow_service_options){0});
         for (int i = 0; i < 100; i++)
             r[i] = run(&b, (float)i, 2, NULL);
@@ -118,15 +117,17 @@ test_inputs(void **state)
 
     (void)state;
     begin(&b, NULL, 2);
-    add_device(&b, &glow_run_device_local, (glow_run_device_options){.name = "d"});
+    add_device(&b, &glow_run_device_local,
+               (glow_run_device_options){.name = "d"});
     add_service(&b, (glow_service_options){0});
     assert_null(glow_host_find(b.host, "other"));
-    expect_failure(glow_service_run(b.service, NULL, 0, NULL),
-                   GLOW_RUN_INVALID, "input x is missing");
+    expect_failure(glow_service_run(b.service, NULL, 0, NULL), GLOW_RUN_INVALID,
+                   "input x is missing");
     expect_failure(run(&b, 0, 1, NULL), GLOW_RUN_INVALID,
                    "input x has 16 bytes, and net takes 32");
     expect_failure(glow_service_run(b.service,
-                                 &(glow_input){.name = "y", .data = x}, 1, NULL),
+                                    &(glow_input){.name = "y", .data = x}, 1,
+                                    NULL),
                    GLOW_RUN_INVALID, "net has no input y");
     end(&b);
 }
@@ -146,7 +147,8 @@ test_networks_are_cached(void **state)
 
         begin(&b, NULL, 2);
         d.backend = glow_find_backend(b.ctx, "cpu");
-        assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &d));
+        assert_true(
+            glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &d));
         add_service(&b, (glow_service_options){0});
         expect(run(&b, (float)k, 2, NULL), (float)k, 2);
         end(&b);
@@ -171,7 +173,8 @@ test_inputs_are_given_back(void **state)
 
     (void)state;
     begin(&b, NULL, 1);
-    add_device(&b, &glow_run_device_sim, (glow_run_device_options){.name = "d"});
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d"});
     add_service(&b, (glow_service_options){0});
     for (int i = 0; i < 3; i++) {
         glow_request *r = glow_service_run(
@@ -269,10 +272,12 @@ test_processes_are_started_again(void **state)
 
     (void)state;
     begin(&b, NULL, 1);
-    add_device(&b, &glow_run_device_remote, (glow_run_device_options){.name = "d"});
+    add_device(&b, &glow_run_device_remote,
+               (glow_run_device_options){.name = "d"});
     add_service(&b, (glow_service_options){.active = 1});
     for (int i = 0; i < 3; i++) {
-        glow_request *before = run(&b, 1, 1, NULL), *bad = run(&b, ENDS, 1, NULL);
+        glow_request *before = run(&b, 1, 1, NULL),
+                     *bad = run(&b, ENDS, 1, NULL);
         glow_request *after = run(&b, 2, 1, NULL);
 
         expect(before, 1, 1);
@@ -312,8 +317,9 @@ test_waiting_is_no_hanging(void **state)
     (void)state;
     begin(&b, &(glow_host_options){.limit_ns = 390 * MS}, 1);
     for (int i = 0; i < 3; i++)
-        add_device(&b, &glow_run_device_sim,
-                   (glow_run_device_options){.name = names[i], .run_ns = 200 * MS});
+        add_device(
+            &b, &glow_run_device_sim,
+            (glow_run_device_options){.name = names[i], .run_ns = 200 * MS});
     add_service(&b, (glow_service_options){0});
     for (int i = 0; i < 6; i++)
         r[i] = run(&b, (float)i, 1, NULL);
@@ -323,7 +329,8 @@ test_waiting_is_no_hanging(void **state)
     for (int i = 0; i < 3; i++) {
         char want[60];
 
-        snprintf(want, sizeof want, "glow_device_lost_total{device=\"%s\"} 0\n", names[i]);
+        snprintf(want, sizeof want, "glow_device_lost_total{device=\"%s\"} 0\n",
+                 names[i]);
         assert_non_null(strstr(text.text, want));
     }
     glow_buf_free(&text);
@@ -388,10 +395,10 @@ test_priorities(void **state)
     add_device(&b, &glow_run_device_sim,
                (glow_run_device_options){.name = "d", .run_ns = 20 * MS});
     add_service(&b, (glow_service_options){.active = 1});
-    first = run(&b, 1, 1,
-                &(glow_request_options){.then = note_order, .user = &at});
-    low = run(&b, 2, 1,
-              &(glow_request_options){.then = note_order, .user = &at});
+    first =
+        run(&b, 1, 1, &(glow_request_options){.then = note_order, .user = &at});
+    low =
+        run(&b, 2, 1, &(glow_request_options){.then = note_order, .user = &at});
     high = run(&b, 3, 1,
                &(glow_request_options){
                    .priority = 1, .then = note_order, .user = &at});
@@ -415,13 +422,15 @@ test_all_are_cancelled(void **state)
         begin(&b, NULL, 1 + batch);
         add_device(&b, &glow_run_device_sim,
                    (glow_run_device_options){.name = "d", .run_ns = 200 * MS});
-        add_service(&b, (glow_service_options){.active = 1, .batch = 1 + batch});
+        add_service(&b,
+                    (glow_service_options){.active = 1, .batch = 1 + batch});
         for (int i = 0; i < 6; i++)
             r[i] = run(&b, (float)i, 1, NULL);
         glow_host_cancel(b.host);
         for (int i = 0; i < 6; i++)
             expect_failure(r[i], GLOW_RUN_CANCELLED, "the host is closing");
-        expect_failure(run(&b, 1, 1, NULL), GLOW_RUN_REFUSED, "the host is closing");
+        expect_failure(run(&b, 1, 1, NULL), GLOW_RUN_REFUSED,
+                       "the host is closing");
         end(&b);
     }
 }
@@ -445,10 +454,11 @@ test_batches(void **state)
         expect(r[i], (float)i, 1 + i % 2);
     glow_host_metrics(b.host, &text);
     /* 18 samples in eights: 2 1 2 1 2, and so on. */
-    assert_non_null(strstr(text.text, "glow_batches_total{service=\"net\",samples=\"8\"} 3\n"));
     assert_non_null(strstr(
-        text.text,
-        "glow_requests_total{service=\"net\",outcome=\"done\"} 12\n"));
+        text.text, "glow_batches_total{service=\"net\",samples=\"8\"} 3\n"));
+    assert_non_null(
+        strstr(text.text,
+               "glow_requests_total{service=\"net\",outcome=\"done\"} 12\n"));
     glow_buf_free(&text);
     end(&b);
 }
@@ -518,13 +528,14 @@ write_chain(const bench *b, const char *devices, const char *extra)
                 "placeholder @o%d : float<1 x 4>\n",
                 i, i);
     for (int i = 0; i < n; i++)
-        fprintf(f,
-                "function @part%d attributes {Inputs: [@i%d], Outputs: [@o%d]} {\n"
-                "  %%a = Mul(@i%d, @two) : float<1 x 4>\n"
-                "  %%b = Add(%%a, @one) : float<1 x 4>\n"
-                "  %%s = Save(%%b, @o%d)\n"
-                "}\n",
-                i, i, i, i, i);
+        fprintf(
+            f,
+            "function @part%d attributes {Inputs: [@i%d], Outputs: [@o%d]} {\n"
+            "  %%a = Mul(@i%d, @two) : float<1 x 4>\n"
+            "  %%b = Add(%%a, @one) : float<1 x 4>\n"
+            "  %%s = Save(%%b, @o%d)\n"
+            "}\n",
+            i, i, i, i, i);
     fprintf(f, "function @main {\n");
     for (int i = 0; i < n; i++) {
         char from[16] = "@x";
@@ -568,9 +579,8 @@ time_chain(int n, int ms, int count, int active)
         size_t bytes;
         const float *y;
 
-        assert_int_equal(
-            glow_fence_wait(glow_request_fence(r[i]), NEVER, NULL),
-            GLOW_RUN_DONE);
+        assert_int_equal(glow_fence_wait(glow_request_fence(r[i]), NEVER, NULL),
+                         GLOW_RUN_DONE);
         y = glow_request_output(r[i], "y", &bytes);
         for (int k = 0; k < 4; k++) {
             float v = (float)(i + k);
@@ -603,7 +613,8 @@ test_parts_overlap(void **state)
 
 /* A backend that counts the runs that go on at once. */
 static glow_backend counting_backend;
-static bool (*run_counted)(glow_executable *x, const glow_binding *bindings, int count);
+static bool (*run_counted)(glow_executable *x, const glow_binding *bindings,
+                           int count);
 static int at_once, most_at_once;
 
 static bool
@@ -637,9 +648,11 @@ test_serial_is_serial(void **state)
     run_counted = counting_backend.run;
     counting_backend.run = run_counting;
     o.backend = &counting_backend;
-    assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
+    assert_true(
+        glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
     o.name = "d1";
-    assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
+    assert_true(
+        glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
     add_service(&b, (glow_service_options){.active = 30});
     for (int i = 0; i < 30; i++)
         r[i] = run(&b, (float)i, 1, NULL);
@@ -658,12 +671,14 @@ test_executors_are_counted(void **state)
 
     (void)state;
     begin(&b, NULL, 1);
-    add_device(&b, &glow_run_device_sim, (glow_run_device_options){.name = "d"});
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d"});
     add_service(&b, (glow_service_options){0});
     for (int i = 0; i < 5; i++)
         expect(run(&b, (float)i, 1, NULL), (float)i, 1);
     glow_host_metrics(b.host, &text);
-    snprintf(want, sizeof want, "glow_executor_commands_total{executor=\"%s\"} 15\n",
+    snprintf(want, sizeof want,
+             "glow_executor_commands_total{executor=\"%s\"} 15\n",
              executor); /* a copy in, a run, a copy out */
     if (!strstr(text.text, want))
         fail_msg("%s is not in %s", want, text.text);
@@ -686,7 +701,8 @@ run_mixed(int count, glow_run_device_options d, const char *metrics)
     write_chain(&b, "0010", "");
     d.name = "d0";
     add_device(&b, &glow_run_device_sim, d);
-    add_device(&b, &glow_run_device_sim, (glow_run_device_options){.name = "d1"});
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d1"});
     add_service(&b, (glow_service_options){.active = 8});
     for (int i = 0; i < count; i++)
         r[i] = run(&b, (float)i, 1, NULL);
@@ -695,7 +711,8 @@ run_mixed(int count, glow_run_device_options d, const char *metrics)
         size_t bytes;
         const float *y;
 
-        if (glow_fence_wait(glow_request_fence(r[i]), NEVER, &why) != GLOW_RUN_DONE)
+        if (glow_fence_wait(glow_request_fence(r[i]), NEVER, &why) !=
+            GLOW_RUN_DONE)
             fail_msg("%s: %s", glow_outcome_name(why.outcome), why.text);
         y = glow_request_output(r[i], "y", &bytes);
         for (int k = 0; k < 4; k++)
@@ -729,7 +746,8 @@ test_values_are_lost(void **state)
 {
     (void)state;
     for (int k = 1; k <= 12; k++)
-        run_mixed(8, (glow_run_device_options){.die_at = k, .run_ns = MS / 4}, NULL);
+        run_mixed(8, (glow_run_device_options){.die_at = k, .run_ns = MS / 4},
+                  NULL);
     for (int k = 1; k <= 12; k++)
         run_mixed(8, (glow_run_device_options){.die_at = k, .queues = 3}, NULL);
     run_mixed(8, (glow_run_device_options){.hang_at = 4}, NULL);
@@ -820,7 +838,8 @@ static void
 test_memory_of_backends(void **state)
 {
     static const glow_backend_memory memory = {
-        far_new, far_close, far_allocate, far_free, far_write, far_read, far_run,
+        far_new,   far_close, far_allocate, far_free,
+        far_write, far_read,  far_run,
     };
     glow_run_device_options o = {.name = "d0", .queues = 2};
     glow_request *r[20];
@@ -833,7 +852,8 @@ test_memory_of_backends(void **state)
     far_backend = *glow_find_backend(b.ctx, "interp");
     far_backend.memory = &memory;
     o.backend = &far_backend;
-    assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
+    assert_true(
+        glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
     add_service(&b, (glow_service_options){0});
     for (int i = 0; i < 20; i++)
         r[i] = run(&b, (float)i, 1, NULL);
@@ -873,8 +893,8 @@ test_errors_of_adding(void **state)
     assert_false(glow_host_add(b.host, b.ctx, &o)); /* [E1002] no device */
     d.backend = glow_find_backend(b.ctx, "cpu");
     assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_sim, &d));
-    assert_false( /* [E1005] the name is taken */
-        glow_host_add_device(b.host, b.ctx, &glow_run_device_sim, &d));
+    assert_false(/* [E1005] the name is taken */
+                 glow_host_add_device(b.host, b.ctx, &glow_run_device_sim, &d));
     assert_false(glow_host_add(b.host, b.ctx, &o)); /* [E1001] no room */
     o.devices = (const char *const[]){"e"};
     o.n_devices = 1;
@@ -956,7 +976,8 @@ add_to(bench *b, glow_service_state *st, float v, int64_t at)
         {.name = "at", .data = &at, .bytes = sizeof at},
     };
 
-    return glow_service_run(b->service, in, 2, &(glow_request_options){.state = st});
+    return glow_service_run(b->service, in, 2,
+                            &(glow_request_options){.state = st});
 }
 
 static void
@@ -979,7 +1000,8 @@ expect_sum(glow_request *r, float want)
 
 /* Requests on one object run in their order, and those on two apart. */
 static void
-sum_on(const char *text, const glow_run_device_api *api, glow_run_device_options d)
+sum_on(const char *text, const glow_run_device_api *api,
+       glow_run_device_options d)
 {
     enum { N = 40 };
     glow_request *r[2][N];
@@ -1027,8 +1049,10 @@ test_state_survives_devices(void **state)
 {
     (void)state;
     for (int k = 1; k < 6; k++)
-        sum_on(sums, &glow_run_device_sim, (glow_run_device_options){.die_at = k});
-    sum_on(sums_in_parts, &glow_run_device_sim, (glow_run_device_options){.die_at = 3});
+        sum_on(sums, &glow_run_device_sim,
+               (glow_run_device_options){.die_at = k});
+    sum_on(sums_in_parts, &glow_run_device_sim,
+           (glow_run_device_options){.die_at = 3});
 }
 
 static void
@@ -1040,23 +1064,27 @@ test_state_is_saved(void **state)
     bench b;
 
     (void)state;
-    begin_sums(&b, NULL, sums, &glow_run_device_local, (glow_run_device_options){0});
+    begin_sums(&b, NULL, sums, &glow_run_device_local,
+               (glow_run_device_options){0});
     snprintf(path, sizeof path, "%s.safetensors", b.path);
     st = glow_service_state_new(b.service);
     expect_sum(add_to(&b, st, 1, 0), 1);
     copy = glow_service_state_clone(st, b.ctx);
     assert_non_null(copy);
     glow_request_release(add_to(&b, st, 2, 0));
-    assert_true(glow_service_state_save(st, b.ctx, path)); /* after that request */
+    assert_true(
+        glow_service_state_save(st, b.ctx, path)); /* after that request */
     expect_sum(add_to(&b, st, 4, 0), 7);
     expect_sum(add_to(&b, copy, 8, 0), 9);
     other = glow_service_state_new(b.service);
     assert_true(glow_service_state_load(other, b.ctx, path));
     expect_sum(add_to(&b, other, 16, 0), 19);
     assert_true(glow_service_state_write(st, b.ctx, &bytes));
-    assert_true(glow_service_state_read(other, b.ctx, "bytes", bytes.text, bytes.len));
+    assert_true(
+        glow_service_state_read(other, b.ctx, "bytes", bytes.text, bytes.len));
     expect_sum(add_to(&b, other, 1, 0), 8);
-    assert_false(glow_service_state_read(other, b.ctx, path, NULL, 0)); /* [E0604] */
+    assert_false(
+        glow_service_state_read(other, b.ctx, path, NULL, 0)); /* [E0604] */
     expect_sum(add_to(&b, other, 1, 0), 9);
     assert_false(glow_service_state_is_broken(other));
     glow_buf_free(&bytes);
@@ -1086,7 +1114,8 @@ test_state_of_failures(void **state)
         glow_request *second = add_to(&b, st, 32, 0);
 
         glow_request_cancel(i == 0 ? first : second);
-        expect_failure(i == 0 ? first : second, GLOW_RUN_CANCELLED, "cancelled");
+        expect_failure(i == 0 ? first : second, GLOW_RUN_CANCELLED,
+                       "cancelled");
         expect_sum(i == 0 ? second : first, i == 0 ? 37 : 53);
     }
     glow_service_state_release(st);
@@ -1106,7 +1135,8 @@ test_state_is_broken(void **state)
     begin(&b, NULL, 1);
     snprintf(path, sizeof path, "%s.safetensors", b.path);
     end(&b);
-    begin_sums(&b, NULL, sums, &glow_run_device_local, (glow_run_device_options){0});
+    begin_sums(&b, NULL, sums, &glow_run_device_local,
+               (glow_run_device_options){0});
     glow_context_set_sink(b.ctx, keep_id, ids);
     assert_true(glow_host_add(b.host, b.ctx,
                               &(glow_service_options){
@@ -1137,7 +1167,8 @@ test_state_is_broken(void **state)
 
 /* A backend in this process that hangs until it is told to go on. */
 static glow_backend stuck_backend;
-static bool (*run_freely)(glow_executable *x, const glow_binding *bindings, int count);
+static bool (*run_freely)(glow_executable *x, const glow_binding *bindings,
+                          int count);
 static glow_timeline *go_on;
 
 static bool
@@ -1167,7 +1198,8 @@ test_state_of_a_device_that_hangs(void **state)
     stuck_backend = *glow_find_backend(b.ctx, "interp");
     run_freely = stuck_backend.run;
     stuck_backend.run = run_stuck;
-    assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
+    assert_true(
+        glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
     add_service(&b, (glow_service_options){0});
     glow_context_set_sink(b.ctx, keep_id, ids);
     st = glow_service_state_new(b.service);
@@ -1175,8 +1207,9 @@ test_state_of_a_device_that_hangs(void **state)
     second = add_to(&b, st, 1, 0);
     expect_failure(first, GLOW_RUN_LOST, "device d does not come back");
     expect_failure(second, GLOW_RUN_REFUSED, "its state object is broken");
-    assert_false(glow_service_state_load(st, b.ctx, b.path)); /* [E1011] it may go on */
-    assert_null(glow_service_state_clone(st, b.ctx));         /* [E1011] */
+    assert_false(
+        glow_service_state_load(st, b.ctx, b.path));  /* [E1011] it may go on */
+    assert_null(glow_service_state_clone(st, b.ctx)); /* [E1011] */
     assert_string_equal(ids, "E1011E1011");
     glow_service_state_release(st);
     glow_timeline_reach(go_on, 1);
@@ -1193,15 +1226,19 @@ test_state_objects_are_checked(void **state)
     bench b;
 
     (void)state;
-    begin_sums(&b, NULL, sums, &glow_run_device_sim, (glow_run_device_options){0});
-    expect_failure(add_to(&b, NULL, 1, 0), GLOW_RUN_INVALID, "names no state object");
+    begin_sums(&b, NULL, sums, &glow_run_device_sim,
+               (glow_run_device_options){0});
+    expect_failure(add_to(&b, NULL, 1, 0), GLOW_RUN_INVALID,
+                   "names no state object");
     st = glow_service_state_new(b.service);
     add_service(&b, (glow_service_options){0});
-    expect_failure(add_to(&b, st, 1, 0), GLOW_RUN_INVALID, "of another service");
+    expect_failure(add_to(&b, st, 1, 0), GLOW_RUN_INVALID,
+                   "of another service");
     glow_service_state_release(st);
     o.path = b.path;
     glow_context_set_sink(b.ctx, keep_id, ids);
-    assert_false(glow_host_add(b.host, b.ctx, &o)); /* [E1003] batches share nothing */
+    assert_false(
+        glow_host_add(b.host, b.ctx, &o)); /* [E1003] batches share nothing */
     assert_string_equal(ids, "E1003");
     end(&b);
 }
@@ -1229,7 +1266,8 @@ test_loading_leaks_nothing(void **state)
     bench b;
 
     (void)state;
-    begin_sums(&b, NULL, sums, &glow_run_device_local, (glow_run_device_options){0});
+    begin_sums(&b, NULL, sums, &glow_run_device_local,
+               (glow_run_device_options){0});
     for (int i = 0; i < loads; i++) {
         FILE *f = fopen(b.path, "w");
         glow_service_state *st;
@@ -1247,7 +1285,8 @@ test_loading_leaks_nothing(void **state)
             before = mallinfo2().uordblks;
     }
     after = mallinfo2().uordblks;
-    print_message("# %d loads: %zu bytes, %zu after a quarter\n", loads, after, before);
+    print_message("# %d loads: %zu bytes, %zu after a quarter\n", loads, after,
+                  before);
     assert_true(after <= before + (512 << 10));
     end(&b);
 }
@@ -1281,7 +1320,8 @@ test_threads_may_run_out(void **state)
     tight = before;
     tight.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (80 << 20);
     assert_int_equal(setrlimit(RLIMIT_AS, &tight), 0);
-    assert_false(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &d));
+    assert_false(
+        glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &d));
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     assert_string_equal(ids, "E1009");
     end(&b);
@@ -1310,33 +1350,36 @@ has_starpu(void)
     return x;
 }
 
-#define ON(name, test) {#test " on " name, test, use_executor, NULL, (char[]){name}}
+#define ON(name, test)                                        \
+    {                                                         \
+        #test " on " name, test, use_executor, NULL, (char[]) \
+        {                                                     \
+            name                                              \
+        }                                                     \
+    }
 
 /* Each executor does these, with queues that give work elsewhere in between. */
-#define TESTS_OF(name)                                        \
-    ON(name, test_kinds),                                     \
-    ON(name, test_executors_are_counted),                     \
-    ON(name, test_inputs_are_given_back),                     \
-    ON(name, test_queue_is_bounded),                          \
-    ON(name, test_a_lost_device_is_replaced),                 \
-    ON(name, test_a_device_that_hangs_is_reset),              \
-    ON(name, test_waiting_is_no_hanging),                     \
-    ON(name, test_processes_are_started_again),               \
-    ON(name, test_a_batch_that_hangs_is_reset),               \
-    ON(name, test_failures_of_the_network_are_told),          \
-    ON(name, test_deadlines_and_cancelling),                  \
-    ON(name, test_priorities),                                \
-    ON(name, test_batches),                                   \
-    ON(name, test_one_of_a_batch_does_not_spoil_others),      \
-    ON(name, test_services_are_replaced),                     \
-    ON(name, test_values_stay_on_a_device),                   \
-    ON(name, test_values_are_lost),                           \
-    ON(name, test_state_is_kept),                             \
-    ON(name, test_state_survives_devices),                    \
-    ON(name, test_state_of_failures)
+#define TESTS_OF(name)                                                         \
+    ON(name, test_kinds), ON(name, test_executors_are_counted),                \
+        ON(name, test_inputs_are_given_back), ON(name, test_queue_is_bounded), \
+        ON(name, test_a_lost_device_is_replaced),                              \
+        ON(name, test_a_device_that_hangs_is_reset),                           \
+        ON(name, test_waiting_is_no_hanging),                                  \
+        ON(name, test_processes_are_started_again),                            \
+        ON(name, test_a_batch_that_hangs_is_reset),                            \
+        ON(name, test_failures_of_the_network_are_told),                       \
+        ON(name, test_deadlines_and_cancelling), ON(name, test_priorities),    \
+        ON(name, test_batches),                                                \
+        ON(name, test_one_of_a_batch_does_not_spoil_others),                   \
+        ON(name, test_services_are_replaced),                                  \
+        ON(name, test_values_stay_on_a_device),                                \
+        ON(name, test_values_are_lost), ON(name, test_state_is_kept),          \
+        ON(name, test_state_survives_devices),                                 \
+        ON(name, test_state_of_failures)
 
 static glow_backend mortal_backend;
-static bool (*run_mortal)(glow_executable *x, const glow_binding *bindings, int count);
+static bool (*run_mortal)(glow_executable *x, const glow_binding *bindings,
+                          int count);
 
 static bool
 run_or_end(glow_executable *x, const glow_binding *bindings, int count)
@@ -1357,7 +1400,8 @@ serve(void)
     run_mortal = mortal_backend.run;
     mortal_backend.run = run_or_end;
     glow_run_device_serve(
-        ctx, 3, &(glow_run_device_options){.name = "d", .backend = &mortal_backend});
+        ctx, 3,
+        &(glow_run_device_options){.name = "d", .backend = &mortal_backend});
     glow_context_free(ctx);
     return 0;
 }
@@ -1390,6 +1434,6 @@ main(int argc, char **argv)
         return serve();
     left_out = has_starpu() ? 0 : sizeof of_starpu / sizeof *of_starpu;
 
-    return _cmocka_run_group_tests("tests", tests,
-                                   sizeof tests / sizeof *tests - left_out, NULL, NULL);
+    return _cmocka_run_group_tests(
+        "tests", tests, sizeof tests / sizeof *tests - left_out, NULL, NULL);
 }

@@ -10,17 +10,20 @@ tool_check_devices(tool *t, const tool_devices *v)
 {
     if (v->count < 1 || v->count > TOOL_MOST_THREADS)
         return tool_usage(t, NULL, "-devices takes 1 to %d", TOOL_MOST_THREADS);
-    if (v->limit_ms < 0 || v->limit_ms > 86400000 || (v->limit_ms && !v->isolate))
-        return tool_usage(t, "add -isolate",
-                          "-limit-ms goes with -isolate, and takes 0 to a day of "
-                          "them");
+    if (v->limit_ms < 0 || v->limit_ms > 86400000 ||
+        (v->limit_ms && !v->isolate))
+        return tool_usage(
+            t, "add -isolate",
+            "-limit-ms goes with -isolate, and takes 0 to a day of "
+            "them");
     if (v->checksums && !v->isolate)
         return tool_usage(t, "add -isolate", "-checksums goes with -isolate");
     return TOOL_GO_ON;
 }
 
 const char *const *
-tool_device_command(tool *t, const char *backend, const char *cpu, const char *features)
+tool_device_command(tool *t, const char *backend, const char *cpu,
+                    const char *features)
 {
     tool_list l = {0};
 
@@ -29,7 +32,8 @@ tool_device_command(tool *t, const char *backend, const char *cpu, const char *f
     if (cpu)
         tool_list_add(t, &l, glow_arena_printf(t->arena, "-cpu=%s", cpu));
     if (features)
-        tool_list_add(t, &l, glow_arena_printf(t->arena, "-features=%s", features));
+        tool_list_add(t, &l,
+                      glow_arena_printf(t->arena, "-features=%s", features));
     for (size_t i = 0; i < t->common.plugins.count; i++)
         tool_list_add(t, &l,
                       glow_arena_printf(t->arena, "-plugin=%s",
@@ -54,7 +58,8 @@ tool_open_host(tool *t, const tool_devices *v, const glow_host_options *host,
     const tool_list none = {0};
     glow_target_options *code = GLOW_NEW(t->arena, glow_target_options);
     glow_host_options with = *host;
-    glow_run_device_options o = {.code = code, .memory = v->memory, .checksums = v->checksums};
+    glow_run_device_options o = {
+        .code = code, .memory = v->memory, .checksums = v->checksums};
 
     *code = (glow_target_options){.cpu = v->cpu, .features = v->features};
     o.backend = tool_find_backend(t, v->backend, &none, &code->options);

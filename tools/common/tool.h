@@ -204,25 +204,28 @@ typedef struct tool_tuning {
 #define TOOL_BUDGET 16
 
 /* Rows of a table of options, at `offset`. */
-#define TOOL_TUNING_OPTIONS(offset, group)                                   \
-    {"tune-file",                                                            \
-     TOOL_TEXT,                                                              \
-     (offset) + offsetof(tool_tuning, file),                                 \
-     "FILE",                                                                 \
-     NULL,                                                                   \
-     group,                                                                  \
-     "how kernels of cpu are made where it says so; -tune writes it"},       \
-        {"tune",                                                             \
-         TOOL_FLAG,                                                          \
-         (offset) + offsetof(tool_tuning, tune),                             \
-         NULL,                                                               \
-         NULL,                                                               \
-         group,                                                              \
-         "measure what -tune-file does not say, and add it there"},          \
-    {                                                                        \
-        "tune-budget", TOOL_INT, (offset) + offsetof(tool_tuning, budget),   \
-            "N", NULL, group, "ways of each kernel to measure, at most (16)" \
-    }
+#define TOOL_TUNING_OPTIONS(offset, group)                             \
+    {"tune-file",                                                      \
+     TOOL_TEXT,                                                        \
+     (offset) + offsetof(tool_tuning, file),                           \
+     "FILE",                                                           \
+     NULL,                                                             \
+     group,                                                            \
+     "how kernels of cpu are made where it says so; -tune writes it"}, \
+        {"tune",                                                       \
+         TOOL_FLAG,                                                    \
+         (offset) + offsetof(tool_tuning, tune),                       \
+         NULL,                                                         \
+         NULL,                                                         \
+         group,                                                        \
+         "measure what -tune-file does not say, and add it there"},    \
+        {"tune-budget",                                                \
+         TOOL_INT,                                                     \
+         (offset) + offsetof(tool_tuning, budget),                     \
+         "N",                                                          \
+         NULL,                                                         \
+         group,                                                        \
+         "ways of each kernel to measure, at most (16)"}
 
 /* Checks that the options are consistent.  TOOL_GO_ON or an exit code. */
 int tool_check_tuning(tool *t, const tool_tuning *v);
@@ -240,20 +243,22 @@ typedef struct tool_caching {
 } tool_caching;
 
 /* Rows of a table of options, at `offset`. */
-#define TOOL_CACHE_OPTIONS(offset, group)                                      \
-    {"cache",                                                                  \
-     TOOL_FLAG,                                                                \
-     (offset) + offsetof(tool_caching, on),                                    \
-     NULL,                                                                     \
-     NULL,                                                                     \
-     group,                                                                    \
-     "keep code on disk for the next time; -no-cache: do not"},                \
-    {                                                                          \
-        "cache-dir", TOOL_TEXT, (offset) + offsetof(tool_caching, dir), "DIR", \
-            NULL, group,                                                       \
-            "where ($GLOW_CACHE, $XDG_CACHE_HOME/glow, or "                    \
-            "~/.cache/glow)"                                                   \
-    }
+#define TOOL_CACHE_OPTIONS(offset, group)                       \
+    {"cache",                                                   \
+     TOOL_FLAG,                                                 \
+     (offset) + offsetof(tool_caching, on),                     \
+     NULL,                                                      \
+     NULL,                                                      \
+     group,                                                     \
+     "keep code on disk for the next time; -no-cache: do not"}, \
+        {"cache-dir",                                           \
+         TOOL_TEXT,                                             \
+         (offset) + offsetof(tool_caching, dir),                \
+         "DIR",                                                 \
+         NULL,                                                  \
+         group,                                                 \
+         "where ($GLOW_CACHE, $XDG_CACHE_HOME/glow, or "        \
+         "~/.cache/glow)"}
 
 /* The folder of the cache of objects; NULL: none. */
 const char *tool_cache_folder(const tool *t, const tool_caching *v);
@@ -267,81 +272,83 @@ typedef struct tool_devices {
     bool isolate, checksums;
 } tool_devices;
 
-#define TOOL_EXECUTOR_HELP                                                    \
-    "where devices run: threads (of each), serial (one at a time), starpu "   \
+#define TOOL_EXECUTOR_HELP                                                  \
+    "where devices run: threads (of each), serial (one at a time), starpu " \
     "(its workers) (threads)"
 
 /* Rows of a table of options, at `offset`. */
-#define TOOL_DEVICE_OPTIONS(offset, group)                                   \
-    {"backend",                                                              \
-     TOOL_TEXT,                                                              \
-     (offset) + offsetof(tool_devices, backend),                             \
-     "NAME",                                                                 \
-     NULL,                                                                   \
-     group,                                                                  \
+#define TOOL_DEVICE_OPTIONS(offset, group)                                    \
+    {"backend",                                                               \
+     TOOL_TEXT,                                                               \
+     (offset) + offsetof(tool_devices, backend),                              \
+     "NAME",                                                                  \
+     NULL,                                                                    \
+     group,                                                                   \
      "what runs them: cpu, interp (cpu), with options: 'cpu<winograd=off>'"}, \
-        {"cpu",                                                              \
-         TOOL_TEXT,                                                          \
-         (offset) + offsetof(tool_devices, cpu),                             \
-         "NAME",                                                             \
-         NULL,                                                               \
-         group,                                                              \
+        {"cpu",                                                               \
+         TOOL_TEXT,                                                           \
+         (offset) + offsetof(tool_devices, cpu),                              \
+         "NAME",                                                              \
+         NULL,                                                                \
+         group,                                                               \
          "make code as for this processor, which this one can stand in for"}, \
-        {"features",                                                         \
-         TOOL_TEXT,                                                          \
-         (offset) + offsetof(tool_devices, features),                        \
-         "LIST",                                                             \
-         NULL,                                                               \
-         group,                                                              \
-         "with these features and without those, as -avx2,-fma"},            \
-        {"devices",                                                          \
-         TOOL_INT,                                                           \
-         (offset) + offsetof(tool_devices, count),                           \
-         "N",                                                                \
-         NULL,                                                               \
-         group,                                                              \
-         "devices that run networks, one request each (1)"},                 \
-        {"executor",                                                         \
-         TOOL_TEXT,                                                          \
-         (offset) + offsetof(tool_devices, executor),                        \
-         "NAME",                                                             \
-         NULL,                                                               \
-         group,                                                              \
-         TOOL_EXECUTOR_HELP},                                                \
-        {"isolate",                                                          \
-         TOOL_FLAG,                                                          \
-         (offset) + offsetof(tool_devices, isolate),                         \
-         NULL,                                                               \
-         NULL,                                                               \
-         group,                                                              \
-         "give each device a process, which may crash without harm"},        \
-        {"limit-ms",                                                         \
-         TOOL_INT,                                                           \
-         (offset) + offsetof(tool_devices, limit_ms),                        \
-         "MS",                                                               \
-         NULL,                                                               \
-         group,                                                              \
-         "with -isolate: end a process whose run takes longer (no limit)"},  \
-        {"checksums",                                                        \
-         TOOL_FLAG,                                                          \
-         (offset) + offsetof(tool_devices, checksums),                       \
-         NULL,                                                               \
-         NULL,                                                               \
-         group,                                                              \
-         "with -isolate: check tensors in memory shared with a process"},    \
-    {                                                                        \
-        "memory", TOOL_BYTES, (offset) + offsetof(tool_devices, memory),     \
-            "BYTES", NULL, group,                                            \
-            "what all networks of a device may take, as 512MiB (no limit)"   \
-    }
+        {"features",                                                          \
+         TOOL_TEXT,                                                           \
+         (offset) + offsetof(tool_devices, features),                         \
+         "LIST",                                                              \
+         NULL,                                                                \
+         group,                                                               \
+         "with these features and without those, as -avx2,-fma"},             \
+        {"devices",                                                           \
+         TOOL_INT,                                                            \
+         (offset) + offsetof(tool_devices, count),                            \
+         "N",                                                                 \
+         NULL,                                                                \
+         group,                                                               \
+         "devices that run networks, one request each (1)"},                  \
+        {"executor",                                                          \
+         TOOL_TEXT,                                                           \
+         (offset) + offsetof(tool_devices, executor),                         \
+         "NAME",                                                              \
+         NULL,                                                                \
+         group,                                                               \
+         TOOL_EXECUTOR_HELP},                                                 \
+        {"isolate",                                                           \
+         TOOL_FLAG,                                                           \
+         (offset) + offsetof(tool_devices, isolate),                          \
+         NULL,                                                                \
+         NULL,                                                                \
+         group,                                                               \
+         "give each device a process, which may crash without harm"},         \
+        {"limit-ms",                                                          \
+         TOOL_INT,                                                            \
+         (offset) + offsetof(tool_devices, limit_ms),                         \
+         "MS",                                                                \
+         NULL,                                                                \
+         group,                                                               \
+         "with -isolate: end a process whose run takes longer (no limit)"},   \
+        {"checksums",                                                         \
+         TOOL_FLAG,                                                           \
+         (offset) + offsetof(tool_devices, checksums),                        \
+         NULL,                                                                \
+         NULL,                                                                \
+         group,                                                               \
+         "with -isolate: check tensors in memory shared with a process"},     \
+        {"memory",                                                            \
+         TOOL_BYTES,                                                          \
+         (offset) + offsetof(tool_devices, memory),                           \
+         "BYTES",                                                             \
+         NULL,                                                                \
+         group,                                                               \
+         "what all networks of a device may take, as 512MiB (no limit)"}
 
 /* Checks that the options are consistent.  TOOL_GO_ON or an exit code. */
 int tool_check_devices(tool *t, const tool_devices *v);
 struct glow_host;
 struct glow_host_options;
 /* The command of a device in a process of its own, ended by NULL. */
-const char *const *tool_device_command(tool *t, const char *backend, const char *cpu,
-                                       const char *features);
+const char *const *tool_device_command(tool *t, const char *backend,
+                                       const char *cpu, const char *features);
 /*
  * A host with `executor`, or threads if that is NULL; the caller frees it.  NULL after a
  * report.
@@ -354,7 +361,8 @@ struct glow_host *tool_new_host(tool *t, const char *executor,
  * freed too.
  */
 int tool_open_host(tool *t, const tool_devices *v,
-                   const struct glow_host_options *host, struct glow_host **out);
+                   const struct glow_host_options *host,
+                   struct glow_host **out);
 
 /* The folder of `path`; NULL: this one. */
 const char *tool_folder_of(const tool *t, const char *path);

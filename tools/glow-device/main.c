@@ -28,8 +28,9 @@ static const tool_option options[] = {
 static const tool_spec spec = {
     .name = "glow-device",
     .usage = "[OPTION]... 3<>SOCKET",
-    .about = "Runs networks for a host in another process, which starts it with a "
-             "stream socket as descriptor 3 (glow-serve -isolate).",
+    .about =
+        "Runs networks for a host in another process, which starts it with a "
+        "stream socket as descriptor 3 (glow-serve -isolate).",
     .options = options,
 };
 

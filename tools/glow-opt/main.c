@@ -17,7 +17,8 @@ static const char *const time_words[] = {"tree", "trace", "json", NULL};
 static const char *const diff_word[] = {"diff", NULL};
 static const char *const bisect_words[] = {"verify", "semantics", NULL};
 static const char *const view_words[] = {"svg", "dot", NULL};
-static const char *const simulate_words[] = {"text", "json", "svg", "trace", NULL};
+static const char *const simulate_words[] = {"text", "json", "svg", "trace",
+                                             NULL};
 static const char *const bundle_weights_words[] = {"file", "object", "c", NULL};
 static const char *const map_words[] = {"text", "json", "svg", NULL};
 

@@ -106,8 +106,8 @@ check_outputs(opt *o)
     const opt_values *v = &o->values;
     int count = (v->emit != NULL) + v->emit_object + v->emit_asm +
                 v->emit_llvm + v->emit_bundle + v->cost + v->explain_support +
-                (v->memory_map != NULL) + (v->simulate != NULL) + v->why_peak + (v->bisect != NULL) +
-                (v->view != NULL);
+                (v->memory_map != NULL) + (v->simulate != NULL) + v->why_peak +
+                (v->bisect != NULL) + (v->view != NULL);
 
     if (count > 1)
         return tool_usage(

@@ -15,10 +15,14 @@
 
 /* Colors of the light scheme, for renderers without CSS. */
 static const glow_svg_colors colors[] = {
-    {"", NULL, NULL, "#98a2ad"},       {"sum", NULL, NULL, "#3b82d6"},
-    {"map", NULL, NULL, "#2f9e5f"},    {"move", NULL, NULL, "#c98a1b"},
-    {"call", NULL, NULL, "#9061d6"},   {"io", NULL, NULL, "#7d8894"},
-    {"odd", NULL, NULL, "#d4504e"},    {"else", NULL, NULL, "#15a3a8"},
+    {"", NULL, NULL, "#98a2ad"},
+    {"sum", NULL, NULL, "#3b82d6"},
+    {"map", NULL, NULL, "#2f9e5f"},
+    {"move", NULL, NULL, "#c98a1b"},
+    {"call", NULL, NULL, "#9061d6"},
+    {"io", NULL, NULL, "#7d8894"},
+    {"odd", NULL, NULL, "#d4504e"},
+    {"else", NULL, NULL, "#15a3a8"},
     {0},
 };
 
@@ -204,15 +208,16 @@ put_svg(glow_buf *b, glow_arena *a, glow_module *m)
         if (s.width > size.width)
             size.width = s.width;
     }
-    glow_buf_printf(b,
-                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-                    "height=\"%d\" viewBox=\"0 0 %d %d\" "
-                    "font-family=\"'DejaVu Sans Mono',Menlo,Consolas,"
-                    "monospace\" font-size=\"11\" fill=\"#1c2127\">\n<style>%s</style>\n"
-                    "<rect class=\"ground\" width=\"100%%\" height=\"100%%\" "
-                    "fill=\"#fff\"/>\n",
-                    (int)size.width, (int)size.height, (int)size.width,
-                    (int)size.height, style);
+    glow_buf_printf(
+        b,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+        "height=\"%d\" viewBox=\"0 0 %d %d\" "
+        "font-family=\"'DejaVu Sans Mono',Menlo,Consolas,"
+        "monospace\" font-size=\"11\" fill=\"#1c2127\">\n<style>%s</style>\n"
+        "<rect class=\"ground\" width=\"100%%\" height=\"100%%\" "
+        "fill=\"#fff\"/>\n",
+        (int)size.width, (int)size.height, (int)size.width, (int)size.height,
+        style);
     if (all.text)
         glow_svg_paint(b, all.text, colors, rules);
     glow_buf_puts(b, "</svg>\n");

@@ -39,26 +39,30 @@ check_requests(run *r)
     const run_values *v = &r->values;
 
     if (v->in_flight == 0 && (v->executor || v->isolate || v->resident))
-        return tool_usage(&r->tool, "add -in-flight=N",
-                          "-executor, -isolate and -resident go with -in-flight");
+        return tool_usage(
+            &r->tool, "add -in-flight=N",
+            "-executor, -isolate and -resident go with -in-flight");
     if (v->in_flight == 0)
         return TOOL_GO_ON;
     if (v->in_flight < 1 || v->in_flight > 1024)
         return tool_usage(&r->tool, NULL, "-in-flight takes 1 to 1024");
     if (r->tool.inputs.count == 0 || strcmp(r->tool.inputs.items[0], "-") == 0)
-        return tool_usage(&r->tool, NULL, "-in-flight reads a file, which has a name");
-    if (v->isolate && (v->winograd || v->subnormals || v->exact || v->red_zones ||
-                       v->threads > 1))
-        return tool_usage(&r->tool, "-backend='cpu<winograd=off>' is passed on",
-                          "-isolate goes with none of -winograd, -subnormals, -exact, "
-                          "-red-zones and -threads");
-    if (v->profile || v->json || v->convert || v->quantize || v->accuracy ||
-        v->dump_profile || v->load_profile.count || v->passes || v->weights.count ||
-        v->tuning.tune)
         return tool_usage(&r->tool, NULL,
-                          "-in-flight goes with none of -profile, -json, -convert, "
-                          "-quantize, -accuracy, -dump-profile, -load-profile, "
-                          "-passes, -weights and -tune");
+                          "-in-flight reads a file, which has a name");
+    if (v->isolate && (v->winograd || v->subnormals || v->exact ||
+                       v->red_zones || v->threads > 1))
+        return tool_usage(
+            &r->tool, "-backend='cpu<winograd=off>' is passed on",
+            "-isolate goes with none of -winograd, -subnormals, -exact, "
+            "-red-zones and -threads");
+    if (v->profile || v->json || v->convert || v->quantize || v->accuracy ||
+        v->dump_profile || v->load_profile.count || v->passes ||
+        v->weights.count || v->tuning.tune)
+        return tool_usage(
+            &r->tool, NULL,
+            "-in-flight goes with none of -profile, -json, -convert, "
+            "-quantize, -accuracy, -dump-profile, -load-profile, "
+            "-passes, -weights and -tune");
     return TOOL_GO_ON;
 }
 
@@ -106,8 +110,10 @@ add_replicas(sending *s)
     n = n < r->values.in_flight ? n : r->values.in_flight;
     n = r->values.resident ? 1 : n;
     for (int64_t i = 0; i < n || i == 0; i++)
-        if (!add_device(s, glow_arena_printf(r->tool.arena, "%s%" PRId64,
-                                             r->backend->name, i), &d))
+        if (!add_device(s,
+                        glow_arena_printf(r->tool.arena, "%s%" PRId64,
+                                          r->backend->name, i),
+                        &d))
             return false;
     return true;
 }
@@ -156,10 +162,12 @@ write_parts(sending *s)
     if (!partition(r))
         return false;
     if (!mkdtemp(folder))
-        return glow_error(r->tool.ctx, "E0602", "the folder %s cannot be made", folder);
+        return glow_error(r->tool.ctx, "E0602", "the folder %s cannot be made",
+                          folder);
     p->folder = folder;
     p->text = glow_arena_printf(r->tool.arena, "%s/parts.gir", folder);
-    p->weights = glow_arena_printf(r->tool.arena, "%s/parts.safetensors", folder);
+    p->weights =
+        glow_arena_printf(r->tool.arena, "%s/parts.safetensors", folder);
     ok = glow_externalize(r->module, "parts", p->weights, 64);
     glow_rebase_weights(r->module, folder);
     glow_print(&b, r->module, NULL);
@@ -185,20 +193,21 @@ add_service(sending *s)
 {
     run *r = s->run;
 
-    if (!glow_host_add(s->host, r->tool.ctx,
-                       &(glow_service_options){
-                           .name = r->func->name,
-                           .path = s->parts.text ? s->parts.text
-                                                 : r->tool.inputs.items[0],
-                           .function = r->func->name,
-                           .passes = level_of(r),
-                           .active = (int)r->values.in_flight,
-                           .resident = r->values.resident,
-                       }))
+    if (!glow_host_add(
+            s->host, r->tool.ctx,
+            &(glow_service_options){
+                .name = r->func->name,
+                .path = s->parts.text ? s->parts.text : r->tool.inputs.items[0],
+                .function = r->func->name,
+                .passes = level_of(r),
+                .active = (int)r->values.in_flight,
+                .resident = r->values.resident,
+            }))
         return false;
     s->service = glow_host_find(s->host, r->func->name);
     s->state = glow_service_state_new(s->service);
-    return !s->state || !r->values.state || access(r->values.state, F_OK) != 0 ||
+    return !s->state || !r->values.state ||
+           access(r->values.state, F_OK) != 0 ||
            glow_service_state_load(s->state, r->tool.ctx, r->values.state);
 }
 
@@ -222,7 +231,8 @@ check_kept(const sending *s)
         return tool_usage(&r->tool, "add -state=FILE",
                           "-in-flight: the network has state");
     if (r->values.resident && !s->state)
-        return tool_usage(&r->tool, NULL, "-resident: @%s has no state", r->func->name);
+        return tool_usage(&r->tool, NULL, "-resident: @%s has no state",
+                          r->func->name);
     for (size_t i = 0; i < r->n_ports; i++)
         if (r->ports[i].is_kept && r->ports[i].input)
             return tool_usage(&r->tool, NULL,
@@ -249,7 +259,8 @@ open_tensors(sending *s)
         if (!ports[i].written)
             continue;
         if (r->runs > 1 && t.shape.rank == 0)
-            return tool_usage(&r->tool, NULL, "@%s has no axis for several runs",
+            return tool_usage(&r->tool, NULL,
+                              "@%s has no axis for several runs",
                               ports[i].name);
         if (r->runs > 1)
             t.shape.at[0] *= r->runs;
@@ -281,7 +292,8 @@ begin(sending *s, int64_t k)
         s->inputs[i].release = keep; /* it stays where it is */
     }
     return (r->values.in_flight == 1 ? glow_service_call : glow_service_run)(
-        s->service, s->inputs, s->n_inputs, &(glow_request_options){.state = s->state});
+        s->service, s->inputs, s->n_inputs,
+        &(glow_request_options){.state = s->state});
 }
 
 static void
@@ -293,7 +305,8 @@ take_outputs(sending *s, const glow_request *q, int64_t k)
         const run_port *p = &r->ports[i];
         size_t bytes;
         const void *data =
-            p->got.data ? glow_request_output(q, p->storage->name, &bytes) : NULL;
+            p->got.data ? glow_request_output(q, p->storage->name, &bytes)
+                        : NULL;
 
         if (data && bytes)
             memcpy((char *)p->got.data + (size_t)k * bytes, data, bytes);
@@ -305,7 +318,8 @@ static bool
 finish(sending *s, glow_request *q, int64_t k)
 {
     glow_report_text why;
-    bool ok = glow_fence_wait(glow_request_fence(q), INT64_MAX, &why) == GLOW_RUN_DONE;
+    bool ok = glow_fence_wait(glow_request_fence(q), INT64_MAX, &why) ==
+              GLOW_RUN_DONE;
 
     if (!ok)
         glow_error(s->run->tool.ctx, "E1012", "run %" PRId64 ": %s: %s", k,
@@ -429,7 +443,8 @@ run_requests(run *r)
 
     if (!r->values.devices && glow_has_runs(r->func))
         return tool_usage(&r->tool, "add -devices=FILE",
-                          "-in-flight: @%s has parts for devices", r->func->name);
+                          "-in-flight: @%s has parts for devices",
+                          r->func->name);
     s.host = tool_new_host(&r->tool, r->values.executor,
                            &(glow_host_options){
                                .queue = (int)r->values.in_flight,

@@ -23,10 +23,10 @@ typedef struct run_values {
     bool level[RUN_LEVELS]; /* -O0 to -O3, -Os */
     const char *passes;     /* instead of these, or NULL */
     const char *devices;    /* file of the devices, or NULL */
-    int64_t in_flight;      /* runs at once on these; 0: run by the backend parts */
-    const char *executor;   /* of -in-flight; NULL: threads */
-    bool isolate;           /* the devices of -in-flight are processes */
-    bool resident;          /* the state of -in-flight stays on its device */
+    int64_t in_flight; /* runs at once on these; 0: run by the backend parts */
+    const char *executor; /* of -in-flight; NULL: threads */
+    bool isolate;         /* the devices of -in-flight are processes */
+    bool resident;        /* the state of -in-flight stays on its device */
     const char *cpu, *features;
     const char *winograd, *subnormals;
     bool exact;
@@ -100,7 +100,7 @@ typedef struct run {
     size_t n_labels;
     const char *hash;
     double compile_ms, processor_compile_ms;
-    glow_state *state;   /* of -state, or NULL */
+    glow_state *state; /* of -state, or NULL */
 } run;
 
 /* Each returns an exit code, or TOOL_GO_ON. */

@@ -21,7 +21,8 @@ serve_connection_new(server *s, int socket)
 
     if (!c)
         return NULL;
-    *c = (connection){.socket = socket, .since = glow_now(), .link = &s->connections};
+    *c = (connection){
+        .socket = socket, .since = glow_now(), .link = &s->connections};
     pthread_mutex_lock(&s->connecting);
     c->next = s->connections;
     if (c->next)

@@ -18,7 +18,7 @@
 enum {
     CONNECTION_SECONDS = 60,
     UPLOAD_MS = 5000, /* for the rest of bodies, once the server ends */
-    LAST_MS = 1000, /* for the answers of requests that were cancelled */
+    LAST_MS = 1000,   /* for the answers of requests that were cancelled */
     LINE = 64,
     SPARE_DESCRIPTORS = 1000,
     ONE_PACKET = 65536 - 1024, /* bytes of an answer without its head */
@@ -80,7 +80,8 @@ send_answer(struct MHD_Connection *c, const answer *a)
         a->size ? a->size : strlen(text), (void *)(uintptr_t)text,
         a->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 
-    return send_response(c, a->status, r, a->type ? a->type : "application/json");
+    return send_response(c, a->status, r,
+                         a->type ? a->type : "application/json");
 }
 
 /* The pieces copied one behind the other. */
@@ -167,8 +168,8 @@ send_inference(call *x)
 static bool
 json_size(const call *x, size_t size, size_t *out)
 {
-    const char *text = MHD_lookup_connection_value(x->connection,
-                                                   MHD_HEADER_KIND, JSON_LENGTH);
+    const char *text = MHD_lookup_connection_value(
+        x->connection, MHD_HEADER_KIND, JSON_LENGTH);
     char *end;
     unsigned long long n;
 
@@ -208,8 +209,8 @@ infer(call *x)
     x->block = NULL;
     serve_connection_waits(x->server, x->times, false);
     MHD_suspend_connection(x->connection);
-    x->inference = serve_infer(x->server, &x->target, block, x->skip, x->size, n,
-                               resume, x, &x->answer);
+    x->inference = serve_infer(x->server, &x->target, block, x->skip, x->size,
+                               n, resume, x, &x->answer);
     if (!x->inference)
         resume(x);
 }
@@ -224,8 +225,8 @@ append(call *x, const char *data, size_t size)
         return false;
     }
     if (x->size + size > x->room) {
-        size_t room = 2 * x->room > x->size + size ? 2 * x->room
-                                                   : x->size + size;
+        size_t room =
+            2 * x->room > x->size + size ? 2 * x->room : x->size + size;
         char *grown = realloc(x->block, x->skip + room);
 
         if (!grown) {
@@ -339,9 +340,10 @@ handle(void *user, struct MHD_Connection *c, const char *path,
     }
     if (x->inference)
         return send_inference(x);
-    a = x->answer.status ? x->answer
-                         : serve_answer(s, method, path, &x->target,
-                                        x->block ? x->block + x->skip : NULL, x->size);
+    a = x->answer.status
+            ? x->answer
+            : serve_answer(s, method, path, &x->target,
+                           x->block ? x->block + x->skip : NULL, x->size);
     x->answer = (answer){.status = a.status};
     return send_answer(c, &a);
 }
@@ -384,7 +386,8 @@ wait_for_calls(const server *s, int64_t ms)
 {
     int64_t begin = glow_now(), took = 0;
 
-    while (s->calls > 0 && took < ms && (s->inferences > 0 || took < UPLOAD_MS)) {
+    while (s->calls > 0 && took < ms &&
+           (s->inferences > 0 || took < UPLOAD_MS)) {
         sleep_ms(10);
         took = (glow_now() - begin) / 1000000;
     }
@@ -460,11 +463,11 @@ serve_http(server *s)
         MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
         handle, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at,
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)s->values.threads,
-        MHD_OPTION_NOTIFY_COMPLETED, completed, s,
-        MHD_OPTION_NOTIFY_CONNECTION, connected, s,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_SECONDS,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->values.connections,
-        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+        connected, s, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)CONNECTION_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)s->values.connections, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u,
+        MHD_OPTION_END);
     if (!d) {
         glow_error(s->tool.ctx, "E1006", "cannot listen on %s, port %" PRId64,
                    s->values.address, s->values.port);
@@ -481,7 +484,8 @@ serve_http(server *s)
     if (drain(s, d))
         return TOOL_DONE;
     s->runs_on = true;
-    glow_error(s->tool.ctx, "E1024", "requests ran for longer than -end-ms, and were "
-                                     "cancelled");
+    glow_error(s->tool.ctx, "E1024",
+               "requests ran for longer than -end-ms, and were "
+               "cancelled");
     return TOOL_FAILED;
 }

@@ -17,10 +17,10 @@ typedef struct output {
 struct inference {
     server *server;
     model *model;
-    json_t *id; /* or NULL */
+    json_t *id;         /* or NULL */
     char *block, *body; /* which is in the block */
     size_t size, at; /* the binary part that was not taken yet begins at `at` */
-    int readers; /* inputs in `body`, and the inference itself */
+    int readers;     /* inputs in `body`, and the inference itself */
     pthread_mutex_t lock;
     glow_service *service;
     glow_request *request;
@@ -116,8 +116,8 @@ wrong_shape(const inference *x, const char *name, const json_t *shape,
         takes.at[0] = -1;
     want = serve_shape(takes);
     wanted = json_dumps(want, JSON_COMPACT);
-    a = serve_error(400, "input %s has shape %.80s, and %s takes %s",
-                           name, got ? got : "none", x->model->name, wanted);
+    a = serve_error(400, "input %s has shape %.80s, and %s takes %s", name,
+                    got ? got : "none", x->model->name, wanted);
 
     free(got);
     free(wanted);
@@ -127,8 +127,7 @@ wrong_shape(const inference *x, const char *name, const json_t *shape,
 
 /* The elements of an input, in the body or read from JSON. */
 static answer
-take_data(inference *x, const json_t *j, int port, size_t bytes,
-          glow_input *in)
+take_data(inference *x, const json_t *j, int port, size_t bytes, glow_input *in)
 {
     const glow_type *type = x->ports[port].type;
     const json_t *size =
@@ -139,24 +138,26 @@ take_data(inference *x, const json_t *j, int port, size_t bytes,
         json_int_t n = json_integer_value(size);
 
         if (!json_is_integer(size) || n < 0 || (size_t)n != bytes)
-            return serve_error(400,
-                               "input %s has binary_data_size %" JSON_INTEGER_FORMAT
-                               ", and its shape needs %zu",
-                               name, n, bytes);
+            return serve_error(
+                400,
+                "input %s has binary_data_size %" JSON_INTEGER_FORMAT
+                ", and its shape needs %zu",
+                name, n, bytes);
         if (x->size - x->at < bytes)
-            return serve_error(400,
-                               "the body ends within the elements of input %s",
-                               name);
-        *in = (glow_input){.name = name, .data = x->body + x->at, .bytes = bytes};
+            return serve_error(
+                400, "the body ends within the elements of input %s", name);
+        *in =
+            (glow_input){.name = name, .data = x->body + x->at, .bytes = bytes};
         x->at += bytes;
         /* Elements that are not aligned are copied. */
         if ((uintptr_t)in->data % (uintptr_t)glow_kind_get(type->elem)->bytes)
             return (answer){0};
     } else {
         if (type->elem == GLOW_FLOAT16 || type->elem == GLOW_BFLOAT16)
-            return serve_error(400, "input %s is %s, whose elements come as "
-                               "binary data alone", name,
-                               serve_datatype(type->elem));
+            return serve_error(400,
+                               "input %s is %s, whose elements come as "
+                               "binary data alone",
+                               name, serve_datatype(type->elem));
         if (x->data[port])
             return serve_error(400, "input %s comes twice", name);
         x->data[port] = malloc(bytes ? bytes : 1);
@@ -210,13 +211,13 @@ take_input(inference *x, const json_t *j, glow_input *in)
     if (!fits(x, shape, type))
         return wrong_shape(x, name, shape, type);
     bytes = (size_t)x->ports[port].bytes;
-    x->samples = type->shape.rank
-                     ? json_integer_value(json_array_get(shape, 0))
-                     : 1;
+    x->samples =
+        type->shape.rank ? json_integer_value(json_array_get(shape, 0)) : 1;
     if (is_batched(x) && x->samples > most_samples(x))
-        return serve_error(413, "input %s has %" PRId64 " samples, and %s takes %" PRId64
-                           " in a request", name, x->samples, x->model->name,
-                           most_samples(x));
+        return serve_error(413,
+                           "input %s has %" PRId64
+                           " samples, and %s takes %" PRId64 " in a request",
+                           name, x->samples, x->model->name, most_samples(x));
     if (is_batched(x))
         bytes = bytes / (size_t)type->shape.at[0] * (size_t)x->samples;
     return take_data(x, j, port, bytes, in);
@@ -251,17 +252,17 @@ take_outputs(inference *x, const json_t *root)
         glow_kind k = x->outputs[i].port->type->elem;
 
         if (!x->outputs[i].binary && (k == GLOW_FLOAT16 || k == GLOW_BFLOAT16))
-            return serve_error(400, "output %s is %s, whose elements go as "
-                               "binary data alone", x->outputs[i].port->name,
-                               serve_datatype(k));
+            return serve_error(400,
+                               "output %s is %s, whose elements go as "
+                               "binary data alone",
+                               x->outputs[i].port->name, serve_datatype(k));
     }
     return (answer){0};
 }
 
 /* Options of the request among its parameters, in the words of Triton. */
 static answer
-take_parameters(const inference *x, const json_t *root,
-                glow_request_options *o)
+take_parameters(const inference *x, const json_t *root, glow_request_options *o)
 {
     const json_t *p = json_object_get(root, "parameters");
     const json_t *priority = json_object_get(p, "priority");
@@ -269,12 +270,12 @@ take_parameters(const inference *x, const json_t *root,
     int64_t most = x->server->values.timeout_ms * 1000;
     json_int_t us = timeout ? json_integer_value(timeout) : most;
 
-    if (priority && (!json_is_integer(priority) ||
-                     json_integer_value(priority) < 0 ||
-                     json_integer_value(priority) > 1000))
+    if (priority &&
+        (!json_is_integer(priority) || json_integer_value(priority) < 0 ||
+         json_integer_value(priority) > 1000))
         return serve_error(400, "priority takes 0 to 1000");
-    if (timeout && (!json_is_integer(timeout) || us < 1 ||
-                    us > INT64_C(86400000000)))
+    if (timeout &&
+        (!json_is_integer(timeout) || us < 1 || us > INT64_C(86400000000)))
         return serve_error(400,
                            "timeout takes microseconds, 1 to a day of them");
     /* The least number goes first; 0 is the middle. */
@@ -296,19 +297,25 @@ take_sequence(inference *x, const json_t *root)
     char name[SERVE_SEQUENCE_NAME] = "";
 
     if (json_is_integer(id) && json_integer_value(id) > 0)
-        snprintf(name, sizeof name, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
+        snprintf(name, sizeof name, "%" JSON_INTEGER_FORMAT,
+                 json_integer_value(id));
     else if (json_is_string(id) && json_string_length(id) < sizeof name)
         snprintf(name, sizeof name, "%s", json_string_value(id));
     if (id && (!name[0] || strchr(name, '/')))
-        return serve_error(400, "sequence_id takes a number above 0, or 1 to %d bytes "
-                           "without '/'", SERVE_SEQUENCE_NAME - 1);
-    if ((starts && !json_is_boolean(starts)) || (ends && !json_is_boolean(ends)))
-        return serve_error(400, "sequence_start and sequence_end take true and false");
+        return serve_error(
+            400,
+            "sequence_id takes a number above 0, or 1 to %d bytes "
+            "without '/'",
+            SERVE_SEQUENCE_NAME - 1);
+    if ((starts && !json_is_boolean(starts)) ||
+        (ends && !json_is_boolean(ends)))
+        return serve_error(
+            400, "sequence_start and sequence_end take true and false");
     if (!x->step.name[0])
         memcpy(x->step.name, name, sizeof name);
     else if (id && strcmp(name, x->step.name) != 0)
-        return serve_error(400, "sequence_id is %s, and the path names %s", name,
-                           x->step.name);
+        return serve_error(400, "sequence_id is %s, and the path names %s",
+                           name, x->step.name);
     x->step.starts = json_is_true(starts);
     x->step.ends = json_is_true(ends);
     return (answer){0};
@@ -333,8 +340,8 @@ run(inference *x, const glow_input *in, int n, glow_request_options *o)
     for (int i = 0; i < n; i++)
         x->readers += in[i].release != NULL;
     if (glow_service_keeps(x->service))
-        a = serve_step_begin(x->server, x->model, x->service, &x->step, in, n, o,
-                             &x->request);
+        a = serve_step_begin(x->server, x->model, x->service, &x->step, in, n,
+                             o, &x->request);
     else
         x->request = glow_service_run(x->service, in, n, o);
     if (!x->request)
@@ -382,15 +389,18 @@ parse(inference *x, size_t json_size, answer *wrong)
     if (json_is_object(root))
         return root;
     *wrong = root ? serve_error(400, "the request is no object of JSON")
-                  : serve_error(400, "the JSON of the request: line %d, column "
-                                "%d: %s", e.line, e.column, e.text);
+                  : serve_error(400,
+                                "the JSON of the request: line %d, column "
+                                "%d: %s",
+                                e.line, e.column, e.text);
     json_decref(root);
     return NULL;
 }
 
 inference *
 serve_infer(server *s, const target *t, char *block, size_t skip, size_t size,
-            size_t json_size, void (*then)(void *user), void *user, answer *wrong)
+            size_t json_size, void (*then)(void *user), void *user,
+            answer *wrong)
 {
     inference *x = calloc(1, sizeof *x);
     model *m = t->model;
@@ -403,9 +413,15 @@ serve_infer(server *s, const target *t, char *block, size_t skip, size_t size,
         return NULL;
     }
     *x = (inference){
-        .server = s, .model = m, .block = block,
-        .body = block ? block + skip : NULL, .size = size, .at = json_size,
-        .readers = 1, .then = then, .user = user,
+        .server = s,
+        .model = m,
+        .block = block,
+        .body = block ? block + skip : NULL,
+        .size = size,
+        .at = json_size,
+        .readers = 1,
+        .then = then,
+        .user = user,
     };
     memcpy(x->step.name, t->sequence, sizeof x->step.name);
     pthread_mutex_init(&x->lock, NULL);
@@ -433,9 +449,9 @@ static answer
 failed(const glow_report_text *why)
 {
     static const int status[GLOW_RUN_OUTCOMES] = {
-        [GLOW_RUN_FAILED] = 400, [GLOW_RUN_LATE] = 504,
+        [GLOW_RUN_FAILED] = 400,    [GLOW_RUN_LATE] = 504,
         [GLOW_RUN_CANCELLED] = 503, [GLOW_RUN_INVALID] = 400,
-        [GLOW_RUN_REFUSED] = 503, [GLOW_RUN_LOST] = 500,
+        [GLOW_RUN_REFUSED] = 503,   [GLOW_RUN_LOST] = 500,
     };
 
     return serve_error(status[why->outcome], "%s", why->text);
@@ -461,8 +477,8 @@ describe(inference *x, const output *o, int *n)
             json_pack("{s:I}", "binary_data_size", (json_int_t)bytes));
         x->pieces[(*n)++] = (serve_piece){data, bytes};
     } else {
-        json_object_set_new(j, "data",
-                            serve_write_data(data, type, glow_dims_count(shape)));
+        json_object_set_new(
+            j, "data", serve_write_data(data, type, glow_dims_count(shape)));
     }
     return j;
 }

@@ -77,24 +77,29 @@ check_usage(server *s)
                           TOOL_MOST_THREADS);
     if (v->queue < 1 || v->queue > 1000000 || v->active < 0 ||
         v->active > 1000000)
-        return tool_usage(&s->tool, NULL, "-queue takes 1 to 1000000, -active 0 "
-                                          "to 1000000");
+        return tool_usage(&s->tool, NULL,
+                          "-queue takes 1 to 1000000, -active 0 "
+                          "to 1000000");
     if (v->batch < 1 || v->batch > 65536 || v->batch_us < 0 ||
         v->batch_us > 60000000)
-        return tool_usage(&s->tool, NULL, "-batch takes 1 to 65536, -batch-us 0 "
-                                          "to 60000000");
+        return tool_usage(&s->tool, NULL,
+                          "-batch takes 1 to 65536, -batch-us 0 "
+                          "to 60000000");
     if (v->timeout_ms < 0 || v->timeout_ms > 86400000 || v->drain_ms < 0 ||
         v->drain_ms > 86400000 || v->end_ms < 0 || v->end_ms > 86400000)
-        return tool_usage(&s->tool, NULL, "-timeout-ms, -drain-ms and -end-ms take 0 "
-                                          "to a day of them");
+        return tool_usage(&s->tool, NULL,
+                          "-timeout-ms, -drain-ms and -end-ms take 0 "
+                          "to a day of them");
     if (v->sequences < 1 || v->sequences > 1000000 || v->sequence_idle_ms < 1 ||
         v->sequence_idle_ms > 86400000)
-        return tool_usage(&s->tool, NULL, "-sequences takes 1 to 1000000, "
-                                          "-sequence-idle-ms 1 to a day of them");
+        return tool_usage(&s->tool, NULL,
+                          "-sequences takes 1 to 1000000, "
+                          "-sequence-idle-ms 1 to a day of them");
     if (v->connections < 1 || v->connections > 1000000 || v->transfer_ms < 1 ||
         v->transfer_ms > 86400000)
-        return tool_usage(&s->tool, NULL, "-connections takes 1 to 1000000, "
-                                          "-transfer-ms 1 to a day of them");
+        return tool_usage(&s->tool, NULL,
+                          "-connections takes 1 to 1000000, "
+                          "-transfer-ms 1 to a day of them");
     return tool_check_devices(&s->tool, &v->devices);
 }
 
@@ -118,11 +123,18 @@ int
 main(int argc, char **argv)
 {
     server s = {
-        .values = {.address = "127.0.0.1", .port = 8000, .threads = 2,
-                   .queue = 200, .batch = 1, .batch_us = 2000,
-                   .most_body = 64 << 20, .sequences = 1000,
-                   .sequence_idle_ms = 60000, .connections = 1000,
-                   .transfer_ms = 60000, .end_ms = 60000,
+        .values = {.address = "127.0.0.1",
+                   .port = 8000,
+                   .threads = 2,
+                   .queue = 200,
+                   .batch = 1,
+                   .batch_us = 2000,
+                   .most_body = 64 << 20,
+                   .sequences = 1000,
+                   .sequence_idle_ms = 60000,
+                   .connections = 1000,
+                   .transfer_ms = 60000,
+                   .end_ms = 60000,
                    .devices = {.backend = "cpu", .count = 1}},
     };
     sigset_t ends;

@@ -89,8 +89,10 @@ take_model(server *s, const char **path, answer *wrong)
     }
     m = serve_find(s, name, has_version ? version : NULL);
     if (!m)
-        *wrong = has_version ? serve_error(404, "there is no version %s of model "
-                                           "%s", version, name)
+        *wrong = has_version ? serve_error(404,
+                                           "there is no version %s of model "
+                                           "%s",
+                                           version, name)
                              : serve_error(404, "there is no model %s", name);
     return m;
 }
@@ -99,7 +101,8 @@ take_model(server *s, const char **path, answer *wrong)
 static void
 take_resource(const char *path, target *t)
 {
-    if (take(&path, "/sequences") && !take_part(&path, t->sequence, sizeof t->sequence))
+    if (take(&path, "/sequences") &&
+        !take_part(&path, t->sequence, sizeof t->sequence))
         return;
     if (strcmp(path, "/infer") == 0)
         t->what = SERVE_INFER;
@@ -139,9 +142,9 @@ list_ports(const glow_port *ports, int n, bool in, bool batch)
         if (batch)
             shape.at[0] = -1;
         json_array_append_new(
-            list, json_pack("{s:s, s:s, s:o}", "name", ports[i].name, "datatype",
-                            serve_datatype(ports[i].type->elem), "shape",
-                            serve_shape(shape)));
+            list, json_pack("{s:s, s:s, s:o}", "name", ports[i].name,
+                            "datatype", serve_datatype(ports[i].type->elem),
+                            "shape", serve_shape(shape)));
     }
     return list;
 }
@@ -203,10 +206,11 @@ list_batches(glow_service *service, json_t *list)
     int n = glow_service_sizes(service, sizes, MOST_SIZES);
 
     for (int i = 0; i < n && i < MOST_SIZES; i++)
-        json_array_append_new(
-            list, json_pack("{s:i, s:{s:I, s:I}}", "batch_size", sizes[i].samples,
-                            "compute_infer", "count", (json_int_t)sizes[i].batches, "ns",
-                            (json_int_t)sizes[i].busy_ns));
+        json_array_append_new(list,
+                              json_pack("{s:i, s:{s:I, s:I}}", "batch_size",
+                                        sizes[i].samples, "compute_infer",
+                                        "count", (json_int_t)sizes[i].batches,
+                                        "ns", (json_int_t)sizes[i].busy_ns));
 }
 
 static json_t *
@@ -228,9 +232,10 @@ statistics(server *s, const model *m)
         failed += o != GLOW_RUN_DONE ? x.ended[o] : 0;
     return json_pack(
         "{s:s, s:s, s:I, s:I, s:o, s:{s:{s:I, s:I}, s:{s:I}}}", "name", m->name,
-        "version", m->version, "inference_count", (json_int_t)x.samples, "execution_count",
-        (json_int_t)(batch > 1 ? x.batches : x.ended[GLOW_RUN_DONE]), "batch_stats", batches,
-        "inference_stats", "success", "count",
+        "version", m->version, "inference_count", (json_int_t)x.samples,
+        "execution_count",
+        (json_int_t)(batch > 1 ? x.batches : x.ended[GLOW_RUN_DONE]),
+        "batch_stats", batches, "inference_stats", "success", "count",
         (json_int_t)x.ended[GLOW_RUN_DONE], "ns", (json_int_t)x.done_ns, "fail",
         "count", failed);
 }
@@ -315,11 +320,11 @@ answer_repository(server *s, const char *method, const char *path)
 static answer
 server_metadata(void)
 {
-    return serve_json(200, json_pack("{s:s, s:s, s:[s, s, s, s]}", "name",
-                                     "glow-serve", "version", glow_version(),
-                                     "extensions", "binary_tensor_data",
-                                     "statistics", "model_repository",
-                                     "sequence"));
+    return serve_json(200,
+                      json_pack("{s:s, s:s, s:[s, s, s, s]}", "name",
+                                "glow-serve", "version", glow_version(),
+                                "extensions", "binary_tensor_data",
+                                "statistics", "model_repository", "sequence"));
 }
 
 static bool
@@ -341,8 +346,8 @@ metrics(server *s)
 
     glow_host_metrics(s->host, &b);
     serve_sequences_metrics(s, &b);
-    return (answer){.status = 200, .text = b.text,
-                    .type = "text/plain; version=0.0.4"};
+    return (answer){
+        .status = 200, .text = b.text, .type = "text/plain; version=0.0.4"};
 }
 
 static answer

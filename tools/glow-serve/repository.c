@@ -14,8 +14,9 @@
 static bool
 is_name(const char *text)
 {
-    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                            "0123456789._-");
+    size_t n =
+        strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                     "0123456789._-");
 
     return n > 0 && n < 200 && !text[n] && text[0] != '.';
 }
@@ -90,7 +91,8 @@ is_model_file(const char *name)
     size_t n = strlen(name);
 
     return strcmp(name, "model.gir") == 0 ||
-           (n > 10 && strncmp(name, "model-", 6) == 0 && strcmp(name + n - 4, ".gir") == 0);
+           (n > 10 && strncmp(name, "model-", 6) == 0 &&
+            strcmp(name + n - 4, ".gir") == 0);
 }
 
 static int
@@ -109,8 +111,9 @@ list_files(server *s, const char *folder)
 
     while (d && (e = readdir(d)) != NULL)
         if (is_model_file(e->d_name))
-            tool_list_add(&s->tool, &files,
-                          glow_arena_printf(s->tool.arena, "%s/%s", folder, e->d_name));
+            tool_list_add(
+                &s->tool, &files,
+                glow_arena_printf(s->tool.arena, "%s/%s", folder, e->d_name));
     if (d)
         closedir(d);
     if (files.count > 1)
@@ -138,8 +141,10 @@ start(server *s, model *m)
     if (m->folder)
         m->files = list_files(s, m->folder);
     if (m->files.count == 0)
-        return glow_error(s->tool.ctx, "E0601", "cannot read a file model.gir or model-*.gir "
-                          "of the folder %s", m->folder);
+        return glow_error(s->tool.ctx, "E0601",
+                          "cannot read a file model.gir or model-*.gir "
+                          "of the folder %s",
+                          m->folder);
     o.path = m->files.items[0];
     o.sizes = m->files.items + 1;
     o.n_sizes = (int)m->files.count - 1;
@@ -166,7 +171,8 @@ split(server *s, const char *text, tool_list *files)
         size_t n = strcspn(text, ",");
 
         if (n > 0)
-            tool_list_add(&s->tool, files, glow_arena_strndup(s->tool.arena, text, n));
+            tool_list_add(&s->tool, files,
+                          glow_arena_strndup(s->tool.arena, text, n));
         if (!text[n])
             return;
         text += n + 1;
@@ -181,8 +187,9 @@ serve_add_argument(server *s, const char *text)
     model *m;
 
     if (!equals || !equals[1])
-        return tool_usage(&s->tool, "write NAME=FILE.gir, or several files with ',' between",
-                          "'%s' names no model", text);
+        return tool_usage(
+            &s->tool, "write NAME=FILE.gir, or several files with ',' between",
+            "'%s' names no model", text);
     name = glow_arena_strndup(s->tool.arena, text, (size_t)(equals - text));
     if (!is_name(name))
         return tool_usage(&s->tool,
@@ -287,8 +294,9 @@ serve_load(server *s, const char *name, const char **why)
         }
     glow_context_set_sink(s->tool.ctx, tool_show, &s->tool);
     pthread_mutex_unlock(&s->loading);
-    *why = !any ? "there is no model of that name"
-                : first.text ? first.text : "it cannot be loaded";
+    *why = !any         ? "there is no model of that name"
+           : first.text ? first.text
+                        : "it cannot be loaded";
     return any && ok;
 }
 

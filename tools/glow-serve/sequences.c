@@ -21,7 +21,7 @@ struct sequence {
     glow_service *service;
     glow_service_state *state;
     /* Under the lock of all sequences: */
-    int refs; /* of the tree, and of those who use it */
+    int refs;   /* of the tree, and of those who use it */
     bool found; /* by the tree */
     int64_t used;
     sequence *before, *behind; /* used later, and earlier */
@@ -154,16 +154,20 @@ leave(server *s, sequence *q, bool ends)
 static answer
 unknown(const model *m, const char *name)
 {
-    return serve_error(404, "E1020: %s has no sequence %s: it was not started, has "
-                       "ended, or was idle for too long", m->name, name);
+    return serve_error(404,
+                       "E1020: %s has no sequence %s: it was not started, has "
+                       "ended, or was idle for too long",
+                       m->name, name);
 }
 
 static answer
 has_failed(const sequence *q)
 {
-    return serve_error(409, "E1022: sequence %s of %s has failed: request %" PRId64
-                       " of it was not done; start it again, or restore its state",
-                       q->name, q->model->name, q->lacks + 1);
+    return serve_error(
+        409,
+        "E1022: sequence %s of %s has failed: request %" PRId64
+        " of it was not done; start it again, or restore its state",
+        q->name, q->model->name, q->lacks + 1);
 }
 
 /* The live sequence of that name on `service`, of the caller until `leave`; or NULL. */
@@ -222,7 +226,8 @@ add(server *s, sequence *q)
     old = find(all, q->model, q->name);
     if (!old && all->live >= s->values.sequences) {
         all->refused++;
-        a = serve_error(503, "E1021: %" PRId64 " sequences are live, as many as may",
+        a = serve_error(503,
+                        "E1021: %" PRId64 " sequences are live, as many as may",
                         s->values.sequences);
     } else {
         if (old)
@@ -246,8 +251,8 @@ add(server *s, sequence *q)
 
 /* Gives the request to the host; with the lock of `q`. */
 static answer
-take_step(sequence *q, step *x, const glow_input *in, int n, glow_request_options *o,
-          glow_request **out)
+take_step(sequence *q, step *x, const glow_input *in, int n,
+          glow_request_options *o, glow_request **out)
 {
     if (q->failed)
         return has_failed(q);
@@ -288,23 +293,26 @@ check_start(const sequence *q)
 {
     if (!glow_service_state_lacks_tensors(q->state))
         return (answer){0};
-    return serve_error(409, "E1030: sequence %s of %s cannot start with zeros: the model has "
-                       "trained tensors; PUT them to /v2/models/%s/sequences/%s/state, and "
-                       "send requests without sequence_start",
-                       q->name, q->model->name, q->model->name, q->name);
+    return serve_error(
+        409,
+        "E1030: sequence %s of %s cannot start with zeros: the model has "
+        "trained tensors; PUT them to /v2/models/%s/sequences/%s/state, and "
+        "send requests without sequence_start",
+        q->name, q->model->name, q->model->name, q->name);
 }
 
 answer
-serve_step_begin(server *s, const model *m, const glow_service *service, step *x,
-                 const glow_input *in, int n, glow_request_options *o,
+serve_step_begin(server *s, const model *m, const glow_service *service,
+                 step *x, const glow_input *in, int n, glow_request_options *o,
                  glow_request **out)
 {
     sequence *q;
     answer a = {0};
 
     if (!x->name[0])
-        return serve_error(400, "%s keeps state, and the request names no sequence_id",
-                           m->name);
+        return serve_error(
+            400, "%s keeps state, and the request names no sequence_id",
+            m->name);
     q = x->starts ? new_sequence(s, m, x->name) : enter(s, m, service, x->name);
     if (!q)
         return x->starts ? serve_error(503, "%s is not loaded", m->name)
@@ -390,8 +398,10 @@ get_state(server *s, const model *m, const char *name)
     if (q->failed)
         a = has_failed(q);
     else if (q->open)
-        a = serve_error(409, "E1023: sequence %s of %s has requests that were not "
-                        "answered", name, m->name);
+        a = serve_error(409,
+                        "E1023: sequence %s of %s has requests that were not "
+                        "answered",
+                        name, m->name);
     else
         glow_service_state_write(q->state, ctx, &b);
     pthread_mutex_unlock(&q->lock);
@@ -399,12 +409,15 @@ get_state(server *s, const model *m, const char *name)
     leave(s, q, false);
     if (a.status)
         return a;
-    return (answer){.status = 200, .text = b.text, .size = b.len,
+    return (answer){.status = 200,
+                    .text = b.text,
+                    .size = b.len,
                     .type = "application/octet-stream"};
 }
 
 static answer
-put_state(server *s, const model *m, const char *name, const char *body, size_t size)
+put_state(server *s, const model *m, const char *name, const char *body,
+          size_t size)
 {
     sequence *q = new_sequence(s, m, name);
     glow_context *ctx;
@@ -421,8 +434,9 @@ put_state(server *s, const model *m, const char *name, const char *body, size_t 
 }
 
 answer
-serve_sequence_answer(server *s, const char *method, const model *m, const char *name,
-                      bool state, const char *body, size_t size)
+serve_sequence_answer(server *s, const char *method, const model *m,
+                      const char *name, bool state, const char *body,
+                      size_t size)
 {
     sequence *q;
 
@@ -449,20 +463,21 @@ serve_sequences_metrics(server *s, glow_buf *b)
 
     pthread_mutex_lock(&s->sequences.lock);
     end_idle(s);
-    glow_buf_printf(b,
-                    "# HELP glow_sequences Live sequences.\n"
-                    "# TYPE glow_sequences gauge\n"
-                    "glow_sequences %" PRId64 "\n"
-                    "# HELP glow_sequences_started_total Sequences that were started "
-                    "or restored.\n"
-                    "# TYPE glow_sequences_started_total counter\n"
-                    "glow_sequences_started_total %" PRId64 "\n"
-                    "# HELP glow_sequences_refused_total Starts refused by the limit.\n"
-                    "# TYPE glow_sequences_refused_total counter\n"
-                    "glow_sequences_refused_total %" PRId64 "\n"
-                    "# HELP glow_sequences_idle_total Sequences that ended idle.\n"
-                    "# TYPE glow_sequences_idle_total counter\n"
-                    "glow_sequences_idle_total %" PRId64 "\n",
-                    all->live, all->started, all->refused, all->idle);
+    glow_buf_printf(
+        b,
+        "# HELP glow_sequences Live sequences.\n"
+        "# TYPE glow_sequences gauge\n"
+        "glow_sequences %" PRId64 "\n"
+        "# HELP glow_sequences_started_total Sequences that were started "
+        "or restored.\n"
+        "# TYPE glow_sequences_started_total counter\n"
+        "glow_sequences_started_total %" PRId64 "\n"
+        "# HELP glow_sequences_refused_total Starts refused by the limit.\n"
+        "# TYPE glow_sequences_refused_total counter\n"
+        "glow_sequences_refused_total %" PRId64 "\n"
+        "# HELP glow_sequences_idle_total Sequences that ended idle.\n"
+        "# TYPE glow_sequences_idle_total counter\n"
+        "glow_sequences_idle_total %" PRId64 "\n",
+        all->live, all->started, all->refused, all->idle);
     pthread_mutex_unlock(&s->sequences.lock);
 }

@@ -22,8 +22,8 @@ typedef struct serve_values {
 /* A version of a model, which is a service of the host. */
 typedef struct model {
     const char *name, *version;
-    const char *folder; /* of its files; NULL: they are of the command line */
-    tool_list files;    /* one for each size of batches */
+    const char *folder;  /* of its files; NULL: they are of the command line */
+    tool_list files;     /* one for each size of batches */
     const char *service; /* "name/version" */
     atomic_bool ready;
     struct model *next;
@@ -34,7 +34,7 @@ typedef struct sequence sequence;
 /* Live sequences of all models. */
 typedef struct sequences {
     pthread_mutex_t lock;
-    void *tree;            /* of <search.h> */
+    void *tree;             /* of <search.h> */
     sequence *first, *last; /* by their last use */
     int64_t live, started, refused, idle;
 } sequences;
@@ -45,24 +45,25 @@ typedef struct server {
     tool tool;
     serve_values values;
     glow_host *host;
-    pthread_mutex_t loading; /* of `tool` once it serves, and of additions to the list */
-    pthread_mutex_t lock;    /* of the list; never held for long */
-    model *models;           /* by name, versions from the last to the first */
+    pthread_mutex_t
+        loading; /* of `tool` once it serves, and of additions to the list */
+    pthread_mutex_t lock; /* of the list; never held for long */
+    model *models;        /* by name, versions from the last to the first */
     sequences sequences;
     pthread_mutex_t connecting; /* of the list of connections */
     connection *connections;
     atomic_int calls;      /* requests of HTTP that have not ended */
     atomic_int inferences; /* of these, those whose body has come */
-    atomic_bool draining; /* it is not ready any more */
-    atomic_bool ending;   /* it takes no requests any more */
-    bool runs_on;         /* a device may work on a request that was cancelled */
+    atomic_bool draining;  /* it is not ready any more */
+    atomic_bool ending;    /* it takes no requests any more */
+    bool runs_on; /* a device may work on a request that was cancelled */
 } server;
 
 /* An answer: a status of HTTP and its body. */
 typedef struct answer {
     int status;
-    char *text; /* freed by free() */
-    size_t size; /* of `text`, or 0: it ends with a zero */
+    char *text;       /* freed by free() */
+    size_t size;      /* of `text`, or 0: it ends with a zero */
     const char *type; /* of its contents; NULL: JSON */
 } answer;
 
@@ -103,8 +104,8 @@ typedef struct target {
 /* `path` begins with '/'. */
 target serve_target(server *s, const char *path);
 /* All but SERVE_INFER; `body` is that of a SERVE_STATE. */
-answer serve_answer(server *s, const char *method, const char *path, const target *t,
-                    const char *body, size_t size);
+answer serve_answer(server *s, const char *method, const char *path,
+                    const target *t, const char *body, size_t size);
 
 /* tensors.c: elements as JSON and as bytes. */
 
@@ -130,9 +131,9 @@ typedef struct step {
 } step;
 
 /* Runs the request, or says why not; then it was not begun. */
-answer serve_step_begin(server *s, const model *m, const glow_service *service, step *x,
-                        const glow_input *in, int n, glow_request_options *o,
-                        glow_request **out);
+answer serve_step_begin(server *s, const model *m, const glow_service *service,
+                        step *x, const glow_input *in, int n,
+                        glow_request_options *o, glow_request **out);
 /* Once the request has ended: the answer if the sequence has failed, else status 0. */
 answer serve_step_end(server *s, step *x);
 /* GET and PUT of the state of a sequence, or DELETE of it. */
@@ -155,8 +156,8 @@ typedef struct inference inference;
  * NULL: it was wrong, and *wrong says how.
  */
 inference *serve_infer(server *s, const target *t, char *block, size_t skip,
-                       size_t size, size_t json_size, void (*then)(void *user), void *user,
-                       answer *wrong);
+                       size_t size, size_t json_size, void (*then)(void *user),
+                       void *user, answer *wrong);
 /*
  * The answer.  With binary outputs text is JSON of `*json_size` bytes, and *parts has
  * `*n_parts` more pieces, until serve_inference_end.

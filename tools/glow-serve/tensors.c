@@ -77,7 +77,8 @@ read_number(reading *r, const json_t *j)
         return fail(r, "data holds a fraction, and its elements are integers");
     if ((double)json_integer_value(j) < r->least ||
         (double)json_integer_value(j) > r->most)
-        return fail(r, "data holds an integer out of the range of its datatype");
+        return fail(r,
+                    "data holds an integer out of the range of its datatype");
     glow_set_int(&r->out, r->at++, json_integer_value(j));
     return true;
 }

@@ -48,8 +48,7 @@ work_runner_open(work *w, work_runner **out)
         .window = AHEAD * w->values.devices.count,
     };
     *out = r;
-    r->requests =
-        GLOW_NEW_ARRAY(w->tool.arena, glow_request *, r->window);
+    r->requests = GLOW_NEW_ARRAY(w->tool.arena, glow_request *, r->window);
     return tool_open_host(&w->tool, &w->values.devices,
                           &(glow_host_options){.queue = (int)r->window},
                           &r->host);
@@ -187,15 +186,13 @@ static bool
 end(work_runner *r, glow_request *request, int64_t at)
 {
     glow_report_text why = {.text = "there is no memory for its inputs"};
-    bool ok = request &&
-              glow_fence_wait(glow_request_fence(request), INT64_MAX, &why) ==
-                  GLOW_RUN_DONE;
+    bool ok = request && glow_fence_wait(glow_request_fence(request), INT64_MAX,
+                                         &why) == GLOW_RUN_DONE;
 
     for (int i = 0; ok && i < r->n_targets; i++) {
         const target *x = &r->targets[i];
         size_t bytes;
-        const void *data =
-            glow_request_output(request, x->port->name, &bytes);
+        const void *data = glow_request_output(request, x->port->name, &bytes);
 
         memcpy((char *)x->all.data + (size_t)at * x->bytes, data, bytes);
     }

@@ -20,7 +20,8 @@ is_part(const npy_array *a, const glow_tensor *all, int64_t count)
 static bool
 add(work *w, const work_set *s, size_t output, int64_t first, glow_tensor *all)
 {
-    int64_t count = s->samples - first < s->chunk ? s->samples - first : s->chunk;
+    int64_t count =
+        s->samples - first < s->chunk ? s->samples - first : s->chunk;
     const char *path = work_result_path(w->tool.arena, s, output, first);
     npy_array a;
     bool ok;
@@ -39,7 +40,8 @@ add(work *w, const work_set *s, size_t output, int64_t first, glow_tensor *all)
                    (size_t)(glow_type_bytes(all->type) / s->samples * first),
                a.elements.data, (size_t)glow_type_bytes(a.elements.type));
     else
-        glow_error(w->tool.ctx, "E1105", "%s is no result of %s", path, s->name);
+        glow_error(w->tool.ctx, "E1105", "%s is no result of %s", path,
+                   s->name);
     glow_data_unref(a.file);
     return ok;
 }
@@ -54,11 +56,11 @@ work_gather(work *w, const work_set *s)
 
         for (int64_t at = 0; at < s->samples && ok; at += s->chunk)
             ok = add(w, s, i, at, &all);
-        ok = ok && npy_write(w->tool.ctx,
-                             glow_arena_printf(w->tool.arena, "%s/%s.npy",
-                                               w->values.output,
-                                               s->files.items[i]),
-                             &all);
+        ok = ok &&
+             npy_write(w->tool.ctx,
+                       glow_arena_printf(w->tool.arena, "%s/%s.npy",
+                                         w->values.output, s->files.items[i]),
+                       &all);
         glow_tensor_end(&all);
     }
     return ok ? TOOL_DONE : TOOL_FAILED;

@@ -45,10 +45,11 @@ static const tool_option options[] = {
 static const tool_spec spec = {
     .name = "glow-work",
     .usage = "COMMAND [NAME] [OPTION]...",
-    .about = "Runs networks on data sets by jobs in PostgreSQL. Commands: create "
-             "(the tables), put NAME (a data set), work, status [NAME], resume NAME "
-             "(what was given up), gather NAME, remove NAME; run: one chunk without "
-             "a database.",
+    .about =
+        "Runs networks on data sets by jobs in PostgreSQL. Commands: create "
+        "(the tables), put NAME (a data set), work, status [NAME], resume NAME "
+        "(what was given up), gather NAME, remove NAME; run: one chunk without "
+        "a database.",
     .options = options,
 };
 
@@ -58,16 +59,19 @@ check_usage(work *w)
     const work_values *v = &w->values;
 
     if (v->chunk < 0 || v->chunk > INT32_MAX || v->first < 0)
-        return tool_usage(&w->tool, NULL, "-chunk takes 1 to 2^31 - 1, -first 0 "
-                                          "and more");
+        return tool_usage(&w->tool, NULL,
+                          "-chunk takes 1 to 2^31 - 1, -first 0 "
+                          "and more");
     if (v->tries < 1 || v->tries > 1000 || v->patience < 0 ||
         v->patience > 86400)
-        return tool_usage(&w->tool, NULL, "-tries takes 1 to 1000, -patience 0 "
-                                          "to a day of seconds");
+        return tool_usage(&w->tool, NULL,
+                          "-tries takes 1 to 1000, -patience 0 "
+                          "to a day of seconds");
     if (v->retry_ms < 0 || v->retry_ms > 86400000 || v->poll_ms < 1 ||
         v->poll_ms > 86400000)
-        return tool_usage(&w->tool, NULL, "-retry-ms takes 0, -poll-ms 1, to a "
-                                          "day of them");
+        return tool_usage(&w->tool, NULL,
+                          "-retry-ms takes 0, -poll-ms 1, to a "
+                          "day of them");
     if (v->lease < 1 || v->lease > 86400)
         return tool_usage(&w->tool, NULL, "-lease takes 1 to a day of seconds");
     return tool_check_devices(&w->tool, &v->devices);
@@ -152,11 +156,11 @@ gather(work *w, work_queue *q, const char *name)
         return code_of(w, reply, name);
     jobs = (s.samples + s.chunk - 1) / s.chunk;
     if (done < jobs) {
-        glow_error_hint(w->tool.ctx, (glow_span){0}, "E1105",
-                        glow_arena_printf(w->tool.arena, "glow-work status %s",
-                                          name),
-                        "%s has results of %" PRId64 " of its %" PRId64 " jobs",
-                        name, done, jobs);
+        glow_error_hint(
+            w->tool.ctx, (glow_span){0}, "E1105",
+            glow_arena_printf(w->tool.arena, "glow-work status %s", name),
+            "%s has results of %" PRId64 " of its %" PRId64 " jobs", name, done,
+            jobs);
         return TOOL_FAILED;
     }
     mkdir(w->values.output, 0777); /* on failure, writing reports it */
@@ -203,10 +207,14 @@ typedef struct work_command {
 } work_command;
 
 static const work_command commands[] = {
-    {"create", create, false, false, true}, {"put", put, true, true, true},
-    {"work", work_on, false, false, true},  {"status", status, true, false, true},
-    {"resume", resume, true, true, true},   {"gather", gather, true, true, true},
-    {"remove", forget, true, true, true},   {"run", run, true, false, false},
+    {"create", create, false, false, true},
+    {"put", put, true, true, true},
+    {"work", work_on, false, false, true},
+    {"status", status, true, false, true},
+    {"resume", resume, true, true, true},
+    {"gather", gather, true, true, true},
+    {"remove", forget, true, true, true},
+    {"run", run, true, false, false},
 };
 
 /* The command of the first argument, or NULL after a report. */
@@ -241,8 +249,7 @@ dispatch(work *w)
         return code;
     if (n > (c->takes_name ? 2u : 1u) || (c->needs_name && !name))
         return tool_usage(&w->tool, NULL, "%s takes %s", c->name,
-                          c->takes_name ? "the name of a data set"
-                                        : "no name");
+                          c->takes_name ? "the name of a data set" : "no name");
     if (c->needs_database) {
         q = work_queue_new(&w->tool, w->values.database, w->values.lease);
         if (!work_queue_connect(q, c->run == work_on ? w->values.patience : 0))
@@ -257,8 +264,12 @@ int
 main(int argc, char **argv)
 {
     work w = {
-        .values = {.database = "", .tries = 5, .retry_ms = 1000,
-                   .patience = 300, .poll_ms = 500, .lease = 60,
+        .values = {.database = "",
+                   .tries = 5,
+                   .retry_ms = 1000,
+                   .patience = 300,
+                   .poll_ms = 500,
+                   .lease = 60,
                    .devices = {.backend = "cpu", .count = 1}},
     };
     int code = tool_begin(&w.tool, &spec, &w.values, argc, argv);

@@ -20,7 +20,8 @@ static bool
 wait_or_end(work_pulse *p)
 {
     int64_t at = glow_now() + p->ms * 1000000;
-    const struct timespec until = {(time_t)(at / 1000000000), (long)(at % 1000000000)};
+    const struct timespec until = {(time_t)(at / 1000000000),
+                                   (long)(at % 1000000000)};
     bool over;
 
     pthread_mutex_lock(&p->lock);

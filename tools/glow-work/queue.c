@@ -24,10 +24,10 @@ enum { FIRST_PAUSE = 100, LAST_PAUSE = 5000 }; /* ms between connections */
 struct work_queue {
     tool *tool;
     const char *database;
-    PGconn *claims; /* a transaction with the claim */
-    PGconn *tries;  /* each statement by itself */
-    char worker[128]; /* host and process */
-    int64_t lease;    /* seconds */
+    PGconn *claims;    /* a transaction with the claim */
+    PGconn *tries;     /* each statement by itself */
+    char worker[128];  /* host and process */
+    int64_t lease;     /* seconds */
     work_pulse *pulse; /* of the transaction of a claim, or NULL */
 };
 
@@ -138,18 +138,18 @@ is_lost(PGconn *c, const PGresult *r)
 {
     const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
 
-    return PQstatus(c) == CONNECTION_BAD ||
-           !state || strncmp(state, "57P", 3) == 0 ||
-           strncmp(state, "08", 2) == 0;
+    return PQstatus(c) == CONNECTION_BAD || !state ||
+           strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0;
 }
 
 static work_reply
 wrong(work_queue *q, PGconn *c, const PGresult *r)
 {
     const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
-    const char *text = r ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
-    bool missing = state && (strcmp(state, "42P01") == 0 ||
-                             strcmp(state, "3F000") == 0);
+    const char *text =
+        r ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+    bool missing =
+        state && (strcmp(state, "42P01") == 0 || strcmp(state, "3F000") == 0);
 
     if (is_lost(c, r))
         return WORK_LOST;
@@ -235,9 +235,8 @@ read_list(glow_arena *a, const char *text)
     size_t i;
 
     l.items = GLOW_NEW_ARRAY(a, const char *, l.cap + 1);
-    json_array_foreach(j, i, item)
-        if (json_is_string(item))
-            l.items[l.count++] = glow_arena_strdup(a, json_string_value(item));
+    json_array_foreach(j, i, item) if (json_is_string(item))
+        l.items[l.count++] = glow_arena_strdup(a, json_string_value(item));
     json_decref(j);
     return l;
 }
@@ -256,10 +255,15 @@ static PGconn *
 connect_one(work_queue *q, const char **why)
 {
     /* Either end learns within a minute, not two hours, that the other is gone. */
-    static const char *const names[] = {
-        "fallback_application_name", "connect_timeout", "keepalives_idle",
-        "keepalives_interval", "keepalives_count", "dbname", NULL};
-    const char *values[] = {"glow-work", "10", "30", "10", "3", q->database, NULL};
+    static const char *const names[] = {"fallback_application_name",
+                                        "connect_timeout",
+                                        "keepalives_idle",
+                                        "keepalives_interval",
+                                        "keepalives_count",
+                                        "dbname",
+                                        NULL};
+    const char *values[] = {"glow-work", "10",        "30", "10",
+                            "3",         q->database, NULL};
     PGconn *c = PQconnectdbParams(names, values, 1);
     PGresult *r;
     bool ok = PQstatus(c) == CONNECTION_OK;
@@ -267,11 +271,12 @@ connect_one(work_queue *q, const char **why)
 
     if (ok) {
         PQsetNoticeProcessor(c, no_notice, NULL);
-        snprintf(set, sizeof set,
-                 "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10;"
-                 "SET tcp_keepalives_count = 3;"
-                 "SET idle_in_transaction_session_timeout = '%" PRId64 "s'",
-                 q->lease);
+        snprintf(
+            set, sizeof set,
+            "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10;"
+            "SET tcp_keepalives_count = 3;"
+            "SET idle_in_transaction_session_timeout = '%" PRId64 "s'",
+            q->lease);
         r = PQexec(c, set);
         ok = PQresultStatus(r) == PGRES_COMMAND_OK;
         PQclear(r);
@@ -305,7 +310,8 @@ work_queue_connect(work_queue *q, int64_t patience)
         if (first)
             glow_warning(q->tool->ctx, (glow_span){0}, "W1101",
                          "the database cannot be reached, and is tried again "
-                         "for %" PRId64 " s: %s", patience, why);
+                         "for %" PRId64 " s: %s",
+                         patience, why);
         if (pause > left)
             pause = left;
         nanosleep(&(struct timespec){pause / 1000, pause % 1000 * 1000000},
@@ -320,8 +326,9 @@ work_reply
 work_queue_create(work_queue *q)
 {
     PGresult *r = PQexec(q->claims, schema);
-    work_reply reply =
-        PQresultStatus(r) == PGRES_COMMAND_OK ? WORK_OK : wrong(q, q->claims, r);
+    work_reply reply = PQresultStatus(r) == PGRES_COMMAND_OK
+                           ? WORK_OK
+                           : wrong(q, q->claims, r);
 
     PQclear(r);
     return reply;
@@ -333,8 +340,9 @@ work_queue_put(work_queue *q, const work_set *s)
     const digits batch = digits_of(s->batch), samples = digits_of(s->samples),
                  chunk = digits_of(s->chunk);
     char *inputs = write_list(&s->inputs), *outputs = write_list(&s->outputs);
-    const char *const values[] = {s->name, s->model, s->folder,  inputs,
-                                  outputs, batch.text, samples.text, chunk.text};
+    const char *const values[] = {s->name,      s->model,  s->folder,
+                                  inputs,       outputs,   batch.text,
+                                  samples.text, chunk.text};
     PGresult *r;
     work_reply reply = query(
         q, q->claims,
@@ -367,14 +375,14 @@ count_try(work_queue *q, int64_t most, work_job *out)
                  limit = digits_of(most);
     const char *const values[] = {set.text, first.text, q->worker, limit.text};
     PGresult *r;
-    work_reply reply = query(
-        q, q->tries,
-        "WITH n AS (SELECT count(*) AS n FROM glow_work.tries"
-        "  WHERE set = $1 AND first = $2),"
-        " t AS (INSERT INTO glow_work.tries (set, first, worker)"
-        "  SELECT $1, $2, $3 FROM n WHERE n < $4)"
-        "SELECT n + 1 FROM n",
-        4, values, &r);
+    work_reply reply =
+        query(q, q->tries,
+              "WITH n AS (SELECT count(*) AS n FROM glow_work.tries"
+              "  WHERE set = $1 AND first = $2),"
+              " t AS (INSERT INTO glow_work.tries (set, first, worker)"
+              "  SELECT $1, $2, $3 FROM n WHERE n < $4)"
+              "SELECT n + 1 FROM n",
+              4, values, &r);
 
     if (reply != WORK_OK)
         return reply;
@@ -469,10 +477,9 @@ work_reply
 work_queue_left(work_queue *q, int64_t *out)
 {
     PGresult *r;
-    work_reply reply =
-        query(q, q->claims,
-              "SELECT count(*) FROM glow_work.jobs WHERE NOT failed", 0, NULL,
-              &r);
+    work_reply reply = query(
+        q, q->claims, "SELECT count(*) FROM glow_work.jobs WHERE NOT failed", 0,
+        NULL, &r);
 
     if (reply == WORK_OK) {
         *out = int_of(r, 0, 0);
@@ -488,12 +495,12 @@ work_queue_find(work_queue *q, const char *name, work_set *out, int64_t *done)
 {
     glow_arena *a = q->tool->arena;
     PGresult *r;
-    work_reply reply = query(
-        q, q->claims,
-        "SELECT folder, outputs, samples, chunk, (SELECT count(*) FROM"
-        "  glow_work.results r WHERE r.set = s.set), model, batch"
-        " FROM glow_work.sets s WHERE name = $1",
-        1, &name, &r);
+    work_reply reply =
+        query(q, q->claims,
+              "SELECT folder, outputs, samples, chunk, (SELECT count(*) FROM"
+              "  glow_work.results r WHERE r.set = s.set), model, batch"
+              " FROM glow_work.sets s WHERE name = $1",
+              1, &name, &r);
 
     if (reply != WORK_OK)
         return reply;
@@ -569,16 +576,16 @@ work_reply
 work_queue_resume(work_queue *q, const char *name, int64_t *out)
 {
     PGresult *r;
-    work_reply reply = query(
-        q, q->claims,
-        "WITH s AS (SELECT set FROM glow_work.sets WHERE name = $1),"
-        " j AS (UPDATE glow_work.jobs SET failed = false, due = now(),"
-        "  report = NULL WHERE failed AND set IN (SELECT set FROM s)"
-        "  RETURNING set, first),"
-        " t AS (DELETE FROM glow_work.tries USING j"
-        "  WHERE tries.set = j.set AND tries.first = j.first)"
-        "SELECT (SELECT count(*) FROM j), (SELECT count(*) FROM s)",
-        1, &name, &r);
+    work_reply reply =
+        query(q, q->claims,
+              "WITH s AS (SELECT set FROM glow_work.sets WHERE name = $1),"
+              " j AS (UPDATE glow_work.jobs SET failed = false, due = now(),"
+              "  report = NULL WHERE failed AND set IN (SELECT set FROM s)"
+              "  RETURNING set, first),"
+              " t AS (DELETE FROM glow_work.tries USING j"
+              "  WHERE tries.set = j.set AND tries.first = j.first)"
+              "SELECT (SELECT count(*) FROM j), (SELECT count(*) FROM s)",
+              1, &name, &r);
 
     if (reply != WORK_OK)
         return reply;
@@ -592,8 +599,9 @@ work_reply
 work_queue_remove(work_queue *q, const char *name)
 {
     PGresult *r;
-    work_reply reply = query(
-        q, q->claims, "DELETE FROM glow_work.sets WHERE name = $1", 1, &name, &r);
+    work_reply reply =
+        query(q, q->claims, "DELETE FROM glow_work.sets WHERE name = $1", 1,
+              &name, &r);
 
     if (reply != WORK_OK)
         return reply;

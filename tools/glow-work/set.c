@@ -90,11 +90,12 @@ take_batch(work *w, const glow_storage *p, work_set *s)
         s->batch = first;
     if (first > 0 && first == s->batch)
         return true;
-    return glow_error_hint(w->tool.ctx, (glow_span){0}, "E1104",
-                           "import the model for a number of samples: -dim batch=N",
-                           "%s: the first axes of all inputs and outputs must "
-                           "count as many samples, but that of @%s has %" PRId64,
-                           s->model, p->name, first);
+    return glow_error_hint(
+        w->tool.ctx, (glow_span){0}, "E1104",
+        "import the model for a number of samples: -dim batch=N",
+        "%s: the first axes of all inputs and outputs must "
+        "count as many samples, but that of @%s has %" PRId64,
+        s->model, p->name, first);
 }
 
 /* Checks that the file of an input has whole samples of its kind. */
@@ -146,10 +147,10 @@ take_input(work *w, const glow_storage *p, work_set *s)
     for (size_t i = 0; i < l->count && !path; i++)
         path = work_file_of(l->items[i], p->name);
     if (!path)
-        return tool_usage(&w->tool,
-                          glow_arena_printf(w->tool.arena,
-                                            "add -input %s=FILE.npy", p->name),
-                          "no input is given for @%s", p->name);
+        return tool_usage(
+            &w->tool,
+            glow_arena_printf(w->tool.arena, "add -input %s=FILE.npy", p->name),
+            "no input is given for @%s", p->name);
     path = absolute(w, path);
     if (!path || !fits(w, p, path, s))
         return TOOL_FAILED;
@@ -220,8 +221,9 @@ work_describe(work *w, const char *name, work_set *out)
 
     *out = (work_set){.name = name, .chunk = v->chunk};
     if (!v->model || !v->output)
-        return tool_usage(&w->tool, NULL, "a data set needs -model=FILE.gir, "
-                                          "-input NAME=FILE and -o DIR");
+        return tool_usage(&w->tool, NULL,
+                          "a data set needs -model=FILE.gir, "
+                          "-input NAME=FILE and -o DIR");
     out->model = absolute(w, v->model);
     m = out->model ? read_network(w, out) : NULL;
     if (!m)

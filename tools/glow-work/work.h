@@ -23,22 +23,22 @@ typedef struct work {
 /* A data set: a network, files of samples, and where results go. */
 typedef struct work_set {
     const char *name;
-    const char *model;   /* .gir, an absolute path */
-    const char *folder;  /* of the results, an absolute path */
-    tool_list inputs;    /* NAME=FILE, the files by absolute paths */
-    tool_list outputs;   /* names of placeholders */
-    tool_list files;     /* the same as parts of names of files */
-    int64_t batch;       /* samples of a run: the first extent of all ports */
-    int64_t samples;     /* of all files */
-    int64_t chunk;       /* samples of a job, but for the last one */
+    const char *model;  /* .gir, an absolute path */
+    const char *folder; /* of the results, an absolute path */
+    tool_list inputs;   /* NAME=FILE, the files by absolute paths */
+    tool_list outputs;  /* names of placeholders */
+    tool_list files;    /* the same as parts of names of files */
+    int64_t batch;      /* samples of a run: the first extent of all ports */
+    int64_t samples;    /* of all files */
+    int64_t chunk;      /* samples of a job, but for the last one */
 } work_set;
 
 /* Samples [first, first + count) of a set. */
 typedef struct work_job {
     int64_t id, set; /* of the database */
     int64_t first, count;
-    int try;         /* this one, from 1; more than -tries: not to be run */
-    work_set of;     /* all but the number of samples and the chunk */
+    int try;     /* this one, from 1; more than -tries: not to be run */
+    work_set of; /* all but the number of samples and the chunk */
 } work_job;
 
 /* set.c: data sets. */

@@ -48,17 +48,16 @@ say(worker *x, const work_job *j, const char *why, bool give_up)
     if (!why)
         why = "its workers ended while they ran it";
     if (give_up)
-        glow_error_hint(t->ctx, (glow_span){0}, "E1107",
-                        glow_arena_printf(x->arena, "glow-work resume %s",
-                                          j->of.name),
-                        "%s, samples %" PRId64 " to %" PRId64
-                        ": given up after %" PRId64 " tries: %s",
-                        j->of.name, j->first, j->first + j->count - 1, tries,
-                        why);
+        glow_error_hint(
+            t->ctx, (glow_span){0}, "E1107",
+            glow_arena_printf(x->arena, "glow-work resume %s", j->of.name),
+            "%s, samples %" PRId64 " to %" PRId64 ": given up after %" PRId64
+            " tries: %s",
+            j->of.name, j->first, j->first + j->count - 1, tries, why);
     else
         glow_warning(t->ctx, (glow_span){0}, "W1102",
-                     "%s, samples %" PRId64 " to %" PRId64 ": try %d of %" PRId64
-                     " failed: %s",
+                     "%s, samples %" PRId64 " to %" PRId64
+                     ": try %d of %" PRId64 " failed: %s",
                      j->of.name, j->first, j->first + j->count - 1, j->try,
                      tries, why);
 }
@@ -79,12 +78,13 @@ run(worker *x, work_job *j)
         glow_context_set_sink(t->ctx, tool_show, t);
     }
     give_up = !ok && j->try >= v->tries;
-    reply = ok ? work_queue_done(x->queue, j)
-               : work_queue_failed(x->queue, j, first.text, give_up,
-                                   v->retry_ms);
+    reply =
+        ok ? work_queue_done(x->queue, j)
+           : work_queue_failed(x->queue, j, first.text, give_up, v->retry_ms);
     if (reply == WORK_LOST)
         glow_warning(t->ctx, (glow_span){0}, "W1103",
-                     "%s, samples %" PRId64 " to %" PRId64 ": try %d does not count: "
+                     "%s, samples %" PRId64 " to %" PRId64
+                     ": try %d does not count: "
                      "the lease or the connection ended before it did",
                      j->of.name, j->first, j->first + j->count - 1, j->try);
     if (reply != WORK_OK)
@@ -103,13 +103,13 @@ pause_or_end(worker *x)
 {
     const work_values *v = &x->work->values;
     int64_t left = 1;
-    work_reply reply =
-        v->wait ? WORK_OK : work_queue_left(x->queue, &left);
+    work_reply reply = v->wait ? WORK_OK : work_queue_left(x->queue, &left);
 
     if (reply != WORK_OK || left == 0)
         return reply == WORK_OK ? WORK_NONE : reply;
-    nanosleep(&(struct timespec){v->poll_ms / 1000, v->poll_ms % 1000 * 1000000},
-              NULL);
+    nanosleep(
+        &(struct timespec){v->poll_ms / 1000, v->poll_ms % 1000 * 1000000},
+        NULL);
     return WORK_OK;
 }
 
@@ -117,8 +117,8 @@ static work_reply
 step(worker *x)
 {
     work_job j;
-    work_reply reply = work_queue_claim(x->queue, x->arena,
-                                        x->work->values.tries, &j);
+    work_reply reply =
+        work_queue_claim(x->queue, x->arena, x->work->values.tries, &j);
 
     reply = reply == WORK_OK     ? run(x, &j)
             : reply == WORK_NONE ? pause_or_end(x)
@@ -149,7 +149,9 @@ work_until_done(work *w, work_queue *q)
     glow_arena_free(x.arena);
     if (code != TOOL_GO_ON)
         return code;
-    tool_print(stdout, "%" PRId64 " jobs, %" PRId64 " samples done, %" PRId64
-                       " jobs given up\n", x.jobs, x.samples, x.given_up);
+    tool_print(stdout,
+               "%" PRId64 " jobs, %" PRId64 " samples done, %" PRId64
+               " jobs given up\n",
+               x.jobs, x.samples, x.given_up);
     return reply == WORK_WRONG || x.given_up ? TOOL_FAILED : TOOL_DONE;
 }

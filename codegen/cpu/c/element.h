@@ -224,7 +224,7 @@ is_before(const void *p, int64_t kind, int64_t i, int64_t j, bool smallest)
     int64_t x = get_int(p, kind, i), y = get_int(p, kind, j);
 
     if (kind == GLOW_UINT64)
-        return smallest ? (uint64_t)x < (uint64_t)y : (uint64_t)x > (uint64_t)y;
+        return smallest ? (uint64_t)x<(uint64_t)y : (uint64_t)x>(uint64_t) y;
     return smallest ? x < y : x > y;
 }
 

@@ -27,12 +27,12 @@
 
 #include "codegen/cpu/emit/matrix.h"
 
-#define SQUARE 16                         /* bytes */
-#define COLUMNS (CPU_MATRIX_LANES / 2)    /* squares beside each other */
-#define ROW (COLUMNS * SQUARE)            /* bytes of a row of squares */
-#define TILE (CPU_MATRIX_ROWS / 2 * ROW)  /* and of a tile */
-#define SIDE 4                            /* squares of a block, in a row */
-#define STEP 4                            /* of the depth */
+#define SQUARE 16                        /* bytes */
+#define COLUMNS (CPU_MATRIX_LANES / 2)   /* squares beside each other */
+#define ROW (COLUMNS * SQUARE)           /* bytes of a row of squares */
+#define TILE (CPU_MATRIX_ROWS / 2 * ROW) /* and of a tile */
+#define SIDE 4                           /* squares of a block, in a row */
+#define STEP 4                           /* of the depth */
 #define OPERANDS (CPU_MATRIX_RIGHT + 2 - CPU_MATRIX_LEFT)
 
 /* Sums. */
@@ -175,16 +175,16 @@ row_of(cg *g, const operand *o, cg_value row)
 static cg_value
 as_bfloat(cg *g, cg_value v)
 {
-    return cg_bitcast(
-        g, v, LLVMVectorType(LLVMBFloatTypeInContext(g->context), 8));
+    return cg_bitcast(g, v,
+                      LLVMVectorType(LLVMBFloatTypeInContext(g->context), 8));
 }
 
 /* Four elements at `at`, or the first two of them and zeros. */
 static cg_value
 load_left(cg *g, cg_value at, int depth)
 {
-    cg_value v = LLVMBuildLoad2(g->builder, depth == STEP ? g->i64 : g->i32, at,
-                                "");
+    cg_value v =
+        LLVMBuildLoad2(g->builder, depth == STEP ? g->i64 : g->i32, at, "");
 
     LLVMSetAlignment(v, 2);
     return depth == STEP ? v : LLVMBuildZExt(g->builder, v, g->i64, "");
@@ -256,10 +256,9 @@ add_square(cg *g, cg_value sum, cg_value left, cg_value right)
     size_t n = LLVMIntrinsicIsOverloaded(id) ? 2 : 0;
     cg_value args[3] = {sum, left, right};
 
-    return LLVMBuildCall2(g->builder,
-                          LLVMIntrinsicGetType(g->context, id, types, n),
-                          LLVMGetIntrinsicDeclaration(g->module, id, types, n),
-                          args, 3, "");
+    return LLVMBuildCall2(
+        g->builder, LLVMIntrinsicGetType(g->context, id, types, n),
+        LLVMGetIntrinsicDeclaration(g->module, id, types, n), args, 3, "");
 }
 
 /* `depth` of the depth, at step `step` of it. */

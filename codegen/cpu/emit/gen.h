@@ -17,8 +17,9 @@ typedef LLVMValueRef cg_value;
 
 /* Tiles of matrix.h in memory, where they are no registers. */
 typedef struct cg_tiles {
-    cg_value state;    /* their contents */
-    cg_value at, step; /* addresses of operands, and bytes between rows: bfmmla.c */
+    cg_value state; /* their contents */
+    cg_value at,
+        step; /* addresses of operands, and bytes between rows: bfmmla.c */
     int rows, depth;
 } cg_tiles;
 
@@ -31,9 +32,9 @@ typedef struct cg {
     cg_value fn;            /* the function being built */
     LLVMDIBuilderRef debug; /* or NULL: see debug.h */
     LLVMMetadataRef debug_file;
-    bool has_c;     /* the functions in C are linked in: see link.h */
+    bool has_c; /* the functions in C are linked in: see link.h */
     cg_tiles tiles;
-    int live;       /* lanes that are loaded and stored, or 0: all */
+    int live; /* lanes that are loaded and stored, or 0: all */
     LLVMTypeRef f32, f64, f16, i1, i8, i16, i32, i64, ptr;
 } cg;
 

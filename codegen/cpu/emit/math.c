@@ -320,8 +320,9 @@ glow_cg_gelu(cg *g, cg_value x)
 }
 
 /* 2^r for |r| <= 1/2, relative error 2.6e-6; our own fit. */
-static const double short_powers[] = {0.9999992614067, 0.6931218148135, 0.2402474495748,
-                                      0.0559178599073, 0.0095700966623};
+static const double short_powers[] = {0.9999992614067, 0.6931218148135,
+                                      0.2402474495748, 0.0559178599073,
+                                      0.0095700966623};
 
 cg_value
 glow_cg_short_exp(cg *g, cg_value x)

@@ -579,7 +579,8 @@ share(glow_executable *x, const glow_executable *from)
     int64_t bytes = x->plan->size[CPU_CONSTANTS];
 
     if (x->zones || from->zones || bytes != from->plan->size[CPU_CONSTANTS] ||
-        memcmp(x->base[CPU_CONSTANTS], from->base[CPU_CONSTANTS], (size_t)bytes) != 0)
+        memcmp(x->base[CPU_CONSTANTS], from->base[CPU_CONSTANTS],
+               (size_t)bytes) != 0)
         return false;
     glow_data_unref(x->region[CPU_CONSTANTS]);
     x->region[CPU_CONSTANTS] = glow_data_ref(from->region[CPU_CONSTANTS]);
@@ -588,8 +589,7 @@ share(glow_executable *x, const glow_executable *from)
 }
 
 static const char *const winograd_words[] = {"auto", "off", "2", "4", NULL};
-static const char *const parts_words[] = {"auto", "off", "on", "six",
-                                           NULL};
+static const char *const parts_words[] = {"auto", "off", "on", "six", NULL};
 static const char *const packing_words[] = {"fast", "small", NULL};
 static const char *const weights_words[] = {"file", "object", "c", NULL};
 

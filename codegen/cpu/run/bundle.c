@@ -246,13 +246,13 @@ write_web(const bundle *b, const glow_buf *module, bool has_state)
 
     glow_cpu_put_loader(
         &loader, b->plan,
-        &(cpu_loader){
-            .name = b->name,
-            .file = file_beside(b, ".mjs"),
-            .module = file_beside(b, ".wasm"),
-            .weights = is_file ? file_beside(b, ".weights") : NULL,
-            .state = is_file && has_state ? file_beside(b, ".state") : NULL,
-            .has_state = has_state});
+        &(cpu_loader){.name = b->name,
+                      .file = file_beside(b, ".mjs"),
+                      .module = file_beside(b, ".wasm"),
+                      .weights = is_file ? file_beside(b, ".weights") : NULL,
+                      .state = is_file && has_state ? file_beside(b, ".state")
+                                                    : NULL,
+                      .has_state = has_state});
     return write_text(b, ".wasm", module) && write_text(b, ".mjs", &loader);
 }
 
@@ -262,14 +262,13 @@ write_files(const bundle *b, const glow_data *region, const glow_data *state)
     glow_buf header = {.arena = b->arena}, module = {0};
     bool ok = link_web(b, &module);
 
-    glow_cpu_put_header(
-        &header,
-        &(cpu_header){.plan = b->plan,
-                      .name = b->name,
-                      .stack = b->stack,
-                      .weights = b->weights,
-                      .file = file_beside(b, ".weights"),
-                      .has_state = state != NULL});
+    glow_cpu_put_header(&header,
+                        &(cpu_header){.plan = b->plan,
+                                      .name = b->name,
+                                      .stack = b->stack,
+                                      .weights = b->weights,
+                                      .file = file_beside(b, ".weights"),
+                                      .has_state = state != NULL});
     ok = ok &&
          write_bytes(b, weights_name(b), "_weights.c", ".weights", region) &&
          (!state ||

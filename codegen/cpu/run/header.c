@@ -153,9 +153,8 @@ glow_cpu_macro_prefix(glow_arena *a, const char *name)
 static const char *
 macro_name(glow_arena *a, glow_map *used, const char *prefix, const char *name)
 {
-    const char *base =
-        glow_arena_printf(a, "%s_%s", prefix,
-                          glow_cpu_macro_prefix(a, glow_cpu_c_name(a, name)));
+    const char *base = glow_arena_printf(
+        a, "%s_%s", prefix, glow_cpu_macro_prefix(a, glow_cpu_c_name(a, name)));
     const char *macro = base;
 
     for (int n = 2; glow_map_get(used, macro); n++)
@@ -289,11 +288,10 @@ add_state(glow_buf *b, const cpu_header *h, const char *prefix)
     if (s.count == 0)
         return;
     glow_buf_printf(
-        b,
-        "\n/*\n"
-        " * State: what a caller keeps from call to call, X(memory, offset, "
-        "size) for each\n"
-        " * piece, with the memory by the name of the parameter.  ");
+        b, "\n/*\n"
+           " * State: what a caller keeps from call to call, X(memory, offset, "
+           "size) for each\n"
+           " * piece, with the memory by the name of the parameter.  ");
     if (h->has_state)
         glow_buf_printf(b, "%s has the first\n * contents%s.\n",
                         place_of_bytes(h, "state", "NAME.state"),
@@ -310,16 +308,16 @@ add_state(glow_buf *b, const cpu_header *h, const char *prefix)
     glow_buf_printf(b, " */\n#define %s_STATE_SIZE %" PRId64 "\n", prefix,
                     s.size);
     if (s.is_one)
-        glow_buf_printf(b, "#define %s_STATE_BUSY_OFFSET %" PRId64 "\n",
-                        prefix, s.at[0].plan->busy);
+        glow_buf_printf(b, "#define %s_STATE_BUSY_OFFSET %" PRId64 "\n", prefix,
+                        s.at[0].plan->busy);
     glow_buf_printf(b, "#define %s_STATE(X)", prefix);
     if (s.is_one)
         glow_buf_printf(b, " X(state, 0, %" PRId64 ")", s.size);
     for (int i = 0; !s.is_one && i < s.count; i++)
-        glow_buf_printf(b, " \\\n    X(%s, %" PRId64 ", %" PRId64 ")",
-                        memory_name(s.at[i].plan, s.at[i].binding->base,
-                                    s.at[i].location),
-                        s.at[i].location.offset, s.at[i].binding->size);
+        glow_buf_printf(
+            b, " \\\n    X(%s, %" PRId64 ", %" PRId64 ")",
+            memory_name(s.at[i].plan, s.at[i].binding->base, s.at[i].location),
+            s.at[i].location.offset, s.at[i].binding->size);
     glow_buf_putc(b, '\n');
     if (h->has_state && h->weights != GLOW_BUNDLE_FILE)
         glow_buf_printf(b, "extern const uint8_t %s_state[];\n", h->name);
@@ -343,17 +341,16 @@ add_binding(glow_buf *b, const cpu_plan *p, const cpu_binding *x,
     if (at.space >= 0 && at.space == p->state_space)
         glow_buf_puts(b, ", state");
     else
-        glow_buf_printf(
-            b, "%s%s%s",
-            at.space >= 0 || x->base == CPU_ACTIVATIONS ? ", in " : "",
-            at.space >= 0                ? p->spaces[at.space].name
-            : x->base == CPU_ACTIVATIONS ? "the activations"
-                                         : "",
-            glow_cpu_is_state(x) ? ", state" : "");
-    glow_buf_printf(b,
-                    " */\n#define %s_OFFSET %" PRId64
-                    "\n#define %s_SIZE %" PRId64 "\n",
-                    name, at.offset, name, x->size);
+        glow_buf_printf(b, "%s%s%s",
+                        at.space >= 0 || x->base == CPU_ACTIVATIONS ? ", in "
+                                                                    : "",
+                        at.space >= 0                ? p->spaces[at.space].name
+                        : x->base == CPU_ACTIVATIONS ? "the activations"
+                                                     : "",
+                        glow_cpu_is_state(x) ? ", state" : "");
+    glow_buf_printf(
+        b, " */\n#define %s_OFFSET %" PRId64 "\n#define %s_SIZE %" PRId64 "\n",
+        name, at.offset, name, x->size);
     add_shape(b, name, t);
     add_parameters(b, name, t);
 }
@@ -458,7 +455,8 @@ add_greatest_sizes(glow_buf *b, const cpu_plan *root, const char *prefix)
 
     for (int i = 0; i <= root->n_entries; i++)
         for (int k = 0; k < CPU_BASES; k++) {
-            int64_t one = glow_cpu_base_size(glow_cpu_entry_at(root, i), (cpu_base)k);
+            int64_t one =
+                glow_cpu_base_size(glow_cpu_entry_at(root, i), (cpu_base)k);
 
             most[k] = one > most[k] ? one : most[k];
         }
@@ -499,10 +497,11 @@ reserve_names(const cpu_plan *root, const char *prefix)
         for (int k = 0; k <= root->n_entries; k++)
             glow_map_set(
                 used,
-                glow_arena_printf(root->arena, "%s_%s",
-                                  glow_cpu_macro_prefix(
-                                      root->arena, glow_cpu_entry_at(root, k)->symbol),
-                                  regions[i]),
+                glow_arena_printf(
+                    root->arena, "%s_%s",
+                    glow_cpu_macro_prefix(root->arena,
+                                          glow_cpu_entry_at(root, k)->symbol),
+                    regions[i]),
                 used);
     }
     return used;
@@ -528,9 +527,9 @@ add_head(glow_buf *b, const cpu_header *h, const char *prefix)
         "#define %s_CONSTANTS_SIZE %" PRId64 "\n",
         p->n_entries ? "functions" : "one function",
         p->n_entries ? "they work in" : "it works in", prefix,
-        place_of_bytes(h, "weights",
-                       glow_arena_printf(p->arena, "the contents of %s",
-                                         h->file)),
+        place_of_bytes(
+            h, "weights",
+            glow_arena_printf(p->arena, "the contents of %s", h->file)),
         prefix, prefix, prefix, prefix, p->size[CPU_CONSTANTS]);
     add_greatest_sizes(b, p, prefix);
     glow_buf_printf(

@@ -24,7 +24,7 @@ typedef struct cpu_state {
         const cpu_binding *binding;
         const cpu_plan *plan; /* that has it */
         cpu_location location;
-    } * at;
+    } *at;
     int count;
     bool is_one;  /* all of it is in the space of state */
     int64_t size; /* of that space; else of all tensors */

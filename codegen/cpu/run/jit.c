@@ -19,10 +19,7 @@ struct cpu_jit {
     LLVMOrcLLJITRef lljit;
 };
 
-#define SYMBOL(name)                                     \
-    {                                                    \
-#name, (LLVMOrcExecutorAddress)(uintptr_t)(name) \
-    }
+#define SYMBOL(name) {#name, (LLVMOrcExecutorAddress)(uintptr_t)(name)}
 #define REAL(name) SYMBOL(name), SYMBOL(name##f)
 
 /* libc's memory functions and libm: all that generated code may call. */

@@ -21,7 +21,7 @@ typedef struct memories {
     struct {
         const char *name;
         int64_t size;
-    } * at;
+    } *at;
     int count;
     size_t cap;
 } memories;
@@ -72,14 +72,13 @@ set_memories(loader *l, entry *e)
 
     e->base[CPU_CONSTANTS] =
         memory_of(m, "constants", l->root->size[CPU_CONSTANTS]);
-    e->base[CPU_PLACEHOLDERS] =
-        memory_of(m,
-                  own ? glow_arena_printf(m->arena, "placeholders of %s",
-                                          p->func->name)
-                      : "placeholders",
-                  glow_cpu_base_size(p, CPU_PLACEHOLDERS));
-    e->base[CPU_ACTIVATIONS] = memory_of(
-        m, "activations", glow_cpu_base_size(p, CPU_ACTIVATIONS));
+    e->base[CPU_PLACEHOLDERS] = memory_of(
+        m,
+        own ? glow_arena_printf(m->arena, "placeholders of %s", p->func->name)
+            : "placeholders",
+        glow_cpu_base_size(p, CPU_PLACEHOLDERS));
+    e->base[CPU_ACTIVATIONS] =
+        memory_of(m, "activations", glow_cpu_base_size(p, CPU_ACTIVATIONS));
     e->space = glow_arena_alloc_array(m->arena, (size_t)p->n_spaces + 1,
                                       sizeof *e->space);
     for (int i = 0; i < p->n_spaces; i++)
@@ -221,11 +220,10 @@ put_state(glow_buf *b, const loader *l)
 
         while (e->plan != s->at[i].plan)
             e++;
-        glow_buf_printf(
-            b, "%s[%d, %" PRId64 ", %" PRId64 "]", i ? ", " : "",
-            number_of(e, s->at[i].binding->base, s->at[i].location),
-            s->is_one ? 0 : s->at[i].location.offset,
-            s->is_one ? s->size : s->at[i].binding->size);
+        glow_buf_printf(b, "%s[%d, %" PRId64 ", %" PRId64 "]", i ? ", " : "",
+                        number_of(e, s->at[i].binding->base, s->at[i].location),
+                        s->is_one ? 0 : s->at[i].location.offset,
+                        s->is_one ? s->size : s->at[i].binding->size);
     }
     glow_buf_puts(b, "];\n");
 }
@@ -346,8 +344,7 @@ glow_cpu_put_loader(glow_buf *b, const cpu_plan *root, const cpu_loader *o)
                 .root = root,
                 .state = glow_cpu_list_state(root),
                 .memories = {.arena = root->arena},
-                .entries =
-                    GLOW_NEW_ARRAY(root->arena, entry, (size_t)count)};
+                .entries = GLOW_NEW_ARRAY(root->arena, entry, (size_t)count)};
 
     for (int i = 0; i < count; i++) {
         l.entries[i].plan = glow_cpu_entry_at(root, i);

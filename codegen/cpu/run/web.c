@@ -75,9 +75,8 @@ become_linker(void *user, FILE *out)
         "-",
     };
     size_t n = sizeof fixed / sizeof *fixed;
-    const char **args =
-        glow_arena_alloc_array(a, n + (size_t)l->plan->n_entries + 2,
-                               sizeof *args);
+    const char **args = glow_arena_alloc_array(
+        a, n + (size_t)l->plan->n_entries + 2, sizeof *args);
 
     memcpy(args, fixed, sizeof fixed);
     for (int i = 0; i <= l->plan->n_entries; i++)

@@ -59,8 +59,8 @@ rows_of(glow_builder *b, const glow_node *n)
     glow_value *x = n->in[0], *rows;
     const glow_value_range *r = glow_get_value_range(x);
     glow_value_range whole = {.axis = -1};
-    glow_dims shape = GLOW_DIMS_OF(n->out[0]->type->shape.at[0],
-                                   n->in[1]->type->shape.at[0]);
+    glow_dims shape =
+        GLOW_DIMS_OF(n->out[0]->type->shape.at[0], n->in[1]->type->shape.at[0]);
 
     if (glow_dims_equal(x->type->shape, shape))
         return x;

@@ -248,8 +248,7 @@ formals_with(const variables *l, const site *s, glow_formals which,
 static glow_storage *
 formal(const variables *l, size_t v, const char *suffix)
 {
-    const char *name =
-        glow_arena_printf(l->a, "%s.%s", l->at[v].name, suffix);
+    const char *name = glow_arena_printf(l->a, "%s.%s", l->at[v].name, suffix);
 
     return glow_placeholder_new(l->m, name, l->at[v].type);
 }

@@ -258,7 +258,7 @@ add_loaded(builder *b, const operator_def *op, Onnx__NodeProto *n)
         op->n_input > BIAS + 1)
         return;
     if (op->n_input == BIAS)
-        n->input[n->n_input++] = (char *)(uintptr_t) "";
+        n->input[n->n_input++] = (char *)(uintptr_t)"";
     for (int i = 0; i < 2; i++) {
         const char *name =
             glow_arena_printf(b->arena, "%s%s", op->input[1], suffixes[i]);

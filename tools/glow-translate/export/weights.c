@@ -130,10 +130,10 @@ integers(exporter *e, const glow_node *n, const glow_value *from, int each,
                                GLOW_DIMS_OF(rows, columns));
     const glow_tensor *bytes = from ? elements(from) : NULL;
     const glow_type *type = glow_type_get(export_context(e), t);
-    glow_tensor to = {type,
-                      glow_arena_alloc(export_arena(e),
-                                       (size_t)glow_type_bytes(type) + 1),
-                      NULL};
+    glow_tensor to = {
+        type,
+        glow_arena_alloc(export_arena(e), (size_t)glow_type_bytes(type) + 1),
+        NULL};
 
     for (int64_t i = 0; i < rows * columns; i++) {
         int64_t at = i / columns * stride + i % columns;
@@ -156,8 +156,7 @@ dequantized(exporter *e, const glow_node *n)
         integers(e, n, n->in[1], 8 / q->bits, q->k, blocks * q->block_size);
     const char *zeros = integers(e, n, n->in[3], 1, blocks, blocks);
 
-    w = export_step(e, n, "DequantizeLinear",
-                    NAMES(w, scales_of(e, n), zeros));
+    w = export_step(e, n, "DequantizeLinear", NAMES(w, scales_of(e, n), zeros));
     export_int(e, "axis", 1);
     export_int(e, "block_size", q->block_size);
     return export_transpose(e, n, w, GLOW_DIMS_OF(1, 0));

@@ -359,7 +359,7 @@ col2im_rows(import_node *n, const col2im_axis *axis, int rank, int64_t taps,
             int64_t blocks, int64_t outside)
 {
     glow_dims box = {.rank = 2 * rank};
-    int64_t *row = GLOW_NEW_ARRAY(import_arena(n), int64_t, taps * blocks);
+    int64_t *row = GLOW_NEW_ARRAY(import_arena(n), int64_t, taps *blocks);
     int64_t k = 0;
 
     for (int i = 0; i < rank; i++) {

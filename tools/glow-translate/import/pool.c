@@ -74,8 +74,8 @@ argmax_positions(import_node *n, glow_value *argmax, glow_dims x, bool columns)
         area *= x.at[i];
     for (int i = 0; i < x.rank; i++)
         shape.at[i] = i == 0 ? batch : i == x.rank - 1 ? channels : 1;
-    a = GLOW_NEW_ARRAY(import_arena(n), int64_t, batch * channels);
-    b = GLOW_NEW_ARRAY(import_arena(n), int64_t, batch * channels);
+    a = GLOW_NEW_ARRAY(import_arena(n), int64_t, batch *channels);
+    b = GLOW_NEW_ARRAY(import_arena(n), int64_t, batch *channels);
     for (int64_t i = 0; i < batch * channels; i++) {
         a[i] = i / channels * area * channels + i % channels;
         b[i] = i * area;

@@ -218,10 +218,10 @@ end_rows(maker *m)
 
     glow_cg_for(g, &l, m->count);
     if (attention_adds_up(m))
-        attention_set_row_number(m, m->at.sum, l.i,
-                                 glow_cpu_attention_inverse(
-                                     m, attention_row_number(m, m->at.sum,
-                                                             l.i)));
+        attention_set_row_number(
+            m, m->at.sum, l.i,
+            glow_cpu_attention_inverse(
+                m, attention_row_number(m, m->at.sum, l.i)));
     m->first = l.i;
     glow_cpu_lanes_for(m->j, 0, m->s.width, end_lanes, m);
     glow_cg_loop_end(g, &l, NULL);

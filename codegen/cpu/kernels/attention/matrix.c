@@ -150,8 +150,9 @@ sum_panel(maker *m, cg_value row, cg_value panel)
 
     for (int n = 0; n < s->v_blocks; n++)
         if (attention_adds_up(m))
-            glow_cg_matrix_load(
-                g, n, glow_cg_atc(g, sums, n * CPU_MATRIX_LANES * 4), pitch * 4);
+            glow_cg_matrix_load(g, n,
+                                glow_cg_atc(g, sums, n * CPU_MATRIX_LANES * 4),
+                                pitch * 4);
         else
             glow_cg_matrix_zero(g, n);
     glow_cg_loop(g, &l, m->first, m->last, 1, NULL, 0);

@@ -218,7 +218,6 @@ glow_cpu_with_wide_input(const cpu_job *j)
     to.in = GLOW_NEW_ARRAY(g->arena, cg_tensor, j->n->n_in);
     memcpy(to.in, j->in, (size_t)j->n->n_in * sizeof *to.in);
     to.in[0] = glow_cpu_widen_operand(&to, 0, j->scratch);
-    to.scratch =
-        glow_cg_atc(g, j->scratch, glow_cpu_widened_bytes(j->n, 0));
+    to.scratch = glow_cg_atc(g, j->scratch, glow_cpu_widened_bytes(j->n, 0));
     return to;
 }

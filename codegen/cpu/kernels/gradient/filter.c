@@ -17,8 +17,8 @@
  * for each tap and tile; so is the result, which is rounded once, at the end.
  */
 
-#include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/kernels/gradient/filter.h"
+#include "codegen/cpu/emit/narrow.h"
 
 #include "codegen/cpu/emit/narrow.h"
 

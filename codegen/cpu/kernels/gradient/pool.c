@@ -185,10 +185,9 @@ emit(cpu_job *j)
         p.out = (cg_tensor){glow_cg_at(g, j->scratch, at), &glow_cpu_float};
     }
     if (!p.covers)
-        glow_cpu_fill(g, image_of(g, &p, p.out), count,
-                      glow_cg_int(p.out.type->elem == GLOW_FLOAT ? g->i32
-                                                                 : g->i16,
-                                  0));
+        glow_cpu_fill(
+            g, image_of(g, &p, p.out), count,
+            glow_cg_int(p.out.type->elem == GLOW_FLOAT ? g->i32 : g->i16, 0));
     p.at[0] = glow_cg_for(g, &line, p.w.axis[1].out);
     p.taps[0] = glow_cpu_taps(g, &p.w.axis[1], p.at[0], 0, p.w.axis[1].in);
     p.at[1] = glow_cg_for(g, &window, p.w.axis[2].out);

@@ -46,8 +46,8 @@ typedef struct block {
 typedef struct maker {
     cpu_job *j;
     const integer *s;
-    cg_value columns; /* in scratch */
-    cg_value any;     /* i1: some v is not 0 */
+    cg_value columns;      /* in scratch */
+    cg_value any;          /* i1: some v is not 0 */
     cg_value plane, first; /* of the block of lines: plane of taps, line */
     cg_value from, in;     /* input of the image, and as it was copied */
     cg_value image;

@@ -196,8 +196,8 @@ sum_tiles(const maker *m, const place *p, int tiles, int vectors,
     for (int a = 0; a < tiles; a++)
         for (int v = 0; v < vectors; v++)
             if (starts)
-                glow_cg_matrix_load(
-                    g, 2 * a + v, glow_cg_atc(g, starts, v * COLUMNS * 4), 0);
+                glow_cg_matrix_load(g, 2 * a + v,
+                                    glow_cg_atc(g, starts, v * COLUMNS * 4), 0);
             else
                 glow_cg_matrix_zero(g, 2 * a + v);
     multiply_axis(m, 0, &s);
@@ -237,8 +237,8 @@ finish_rows(const maker *m, const done *d, cg_value row, int rows)
     sums = glow_cg_at(g, m->sums, cg_mulc(g, row, COLUMNS * 4));
     for (int i = 0; i < rows; i++) {
         if (d->has_offsets)
-            input = glow_cg_load_raw(g, t,
-                                     glow_cg_atc(g, sums, i * COLUMNS * 4));
+            input =
+                glow_cg_load_raw(g, t, glow_cg_atc(g, sums, i * COLUMNS * 4));
         for (int v = 0; v < p->vectors; v++) {
             int64_t apart = i * s->out_pixel + v * COLUMNS;
             cg_value y = glow_cg_load_raw(

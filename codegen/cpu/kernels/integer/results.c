@@ -32,8 +32,7 @@ is_quick(const cg *g, const integer *s)
 static cg_value
 units_of(cg *g, const integer *s, cg_value sum, cg_value ratio)
 {
-    cg_value x =
-        LLVMBuildSIToFP(g->builder, sum, LLVMTypeOf(ratio), "");
+    cg_value x = LLVMBuildSIToFP(g->builder, sum, LLVMTypeOf(ratio), "");
 
     x = cg_fmul(g, x, ratio);
     return s->shrinks ? glow_cg_to_nearest(g, x) : glow_cg_units(g, x);

@@ -10,8 +10,8 @@
 
 #include "codegen/cpu/kernels/integer/integer.h"
 
-#define MOST_UNIT 96    /* unrolled dot products of a loop */
-#define MOST_ROWS 24    /* of a tile */
+#define MOST_UNIT 96 /* unrolled dot products of a loop */
+#define MOST_ROWS 24 /* of a tile */
 #define FEW_PIXELS 2
 #define MATRIX_STEPS 16 /* of a multiplication of matrix registers */
 #define SLACK CPU_LINE  /* bytes that are read behind the copied lines */
@@ -64,9 +64,9 @@ set_form(const cpu_target *t, bool uses_matrix, integer *s)
     s->group = glow_cg_dot_group(s->form);
     s->lanes = t->dot_bytes / 4;
     /* A load of one byte extends it, too. */
-    s->narrow = s->packed && glow_cg_dot_bytes(s->form) > 1 &&
-                (s->lanes == 1 || t->packing == GLOW_PACKING_SMALL ||
-                 reads_weights(s));
+    s->narrow =
+        s->packed && glow_cg_dot_bytes(s->form) > 1 &&
+        (s->lanes == 1 || t->packing == GLOW_PACKING_SMALL || reads_weights(s));
     s->x_zero = s->form == CPU_DOT_TILES                   ? zero
                 : glow_cg_dot_bytes(s->form) > 1           ? 0
                 : is_signed == glow_cg_dot_signed(s->form) ? zero
@@ -195,8 +195,7 @@ set_tile(const cpu_target *t, integer *s)
 static int64_t
 most_bytes(const cpu_target *t, const integer *s, int64_t *line)
 {
-    bool held =
-        s->packed && glow_cpu_integer_weights(s) <= t->cache_bytes / 2;
+    bool held = s->packed && glow_cpu_integer_weights(s) <= t->cache_bytes / 2;
     int64_t width = s->flat ? s->rows : s->axis[2].out;
 
     *line = s->line * s->axis[0].kernel;

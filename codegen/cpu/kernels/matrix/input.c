@@ -84,9 +84,8 @@ copy_pixels(const copied *c, cg_value from, cg_value to, int64_t pixels)
         spread_line(c, from, to, pixels);
     else
         glow_cpu_copy(c->j->g, (cg_tensor){to, d->type}, 0,
-                      GLOW_DIMS_OF(m->pixel / 2, 1),
-                      (cg_tensor){from, d->type}, 0,
-                      GLOW_DIMS_OF(d->groups * d->channels, 1),
+                      GLOW_DIMS_OF(m->pixel / 2, 1), (cg_tensor){from, d->type},
+                      0, GLOW_DIMS_OF(d->groups * d->channels, 1),
                       GLOW_DIMS_OF(pixels, m->channels));
 }
 

@@ -13,9 +13,8 @@ conv_of(const glow_node *n, cpu_direct *d)
 {
     bool takes = glow_cpu_all(n, GLOW_BFLOAT16) && glow_cpu_conv_of(n, d);
 
-    d->turns = takes && !glow_cpu_is_whole_constant(n->in[1])
-                   ? CPU_TURNS_DEPTHS
-                   : CPU_CONSTANT;
+    d->turns = takes && !glow_cpu_is_whole_constant(n->in[1]) ? CPU_TURNS_DEPTHS
+                                                              : CPU_CONSTANT;
     return takes && (!d->turns || glow_cpu_may_turn(n));
 }
 

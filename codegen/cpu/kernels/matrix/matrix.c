@@ -47,7 +47,7 @@ typedef struct waiting {
     cg_value pixel;   /* of that row */
     cg_value count;   /* of rows */
     cg_value channel; /* the first of all of them */
-    cg_value next;    /* byte of the half of the buffer for the rows behind them */
+    cg_value next; /* byte of the half of the buffer for the rows behind them */
 } waiting;
 
 /*
@@ -63,7 +63,7 @@ typedef struct maker {
     matrix m;
     cg_value batch, first; /* image; channel of the results of the group */
     cg_value in;           /* address of line 0 of the image, as it is read */
-    cg_value flags;     /* of its lines, of floats: see parts.c */
+    cg_value flags;        /* of its lines, of floats: see parts.c */
     cpu_slow slow;
     cg_value unsafe; /* an i1: the weights of this group are not safe */
     cg_value buffer;
@@ -105,10 +105,9 @@ input_of(const maker *k, const place *p)
     const matrix *m = &k->m;
     cg_value at;
 
-    at = m->flat && m->copies
-             ? cg_mulc(g, p->tile, m->line)
-             : cg_affine(g, p->line, m->d.stride_h * m->line, p->x,
-                         m->d.stride_w * m->pixel);
+    at = m->flat && m->copies ? cg_mulc(g, p->tile, m->line)
+                              : cg_affine(g, p->line, m->d.stride_h * m->line,
+                                          p->x, m->d.stride_w * m->pixel);
     return glow_cg_at(g, k->in, at);
 }
 
@@ -620,15 +619,14 @@ static void
 begin_block(maker *k, cg_value image, cg_value first, cg_value end)
 {
     const matrix *m = &k->m;
-    int64_t panel = m->d.packed ? glow_cpu_matrix_turned(m)
-                                : glow_cpu_matrix_bytes(m, 0);
+    int64_t panel =
+        m->d.packed ? glow_cpu_matrix_turned(m) : glow_cpu_matrix_bytes(m, 0);
     cpu_job *j = k->j;
     cg_value at = glow_cg_atc(j->g, j->scratch, panel);
 
     k->in = image;
     if (m->parts > 1)
-        k->in =
-            glow_cpu_matrix_split(j, m, image, at, first, end, &k->flags);
+        k->in = glow_cpu_matrix_split(j, m, image, at, first, end, &k->flags);
     else if (m->copies)
         k->in = glow_cpu_matrix_copy(j, m, image, at, first, end);
 }
@@ -780,10 +778,12 @@ make_block(maker *k, cg_value image, cg_value weights, cg_value first,
         k->cut = glow_cg_for(g, &cuts, m->cuts);
         k->begins = cg_icmp(g, LLVMIntEQ, k->cut, zero);
         k->ends = cg_icmp(g, LLVMIntEQ, k->cut, cg_i64(g, m->cuts - 1));
-        image = glow_cg_at(g, image, cg_mulc(g, k->cut, m->channels * glow_cg_bytes(m->d.type)));
+        image = glow_cg_at(
+            g, image,
+            cg_mulc(g, k->cut, m->channels * glow_cg_bytes(m->d.type)));
         k->slow.image = image;
-        weights = glow_cg_at(
-            g, weights, cg_mulc(g, k->cut, glow_cpu_matrix_cut_bytes(m)));
+        weights = glow_cg_at(g, weights,
+                             cg_mulc(g, k->cut, glow_cpu_matrix_cut_bytes(m)));
     }
     begin_block(k, image, first, end);
     make_groups(k, weights, low, high, first, end);

@@ -40,11 +40,11 @@ typedef struct cpu_matrix {
     int64_t channels; /* of a pixel, as it is read */
     int64_t pixel;    /* bytes from one pixel to the next, as it is read */
     int64_t depth;    /* contiguous elements that one tap reads */
-    int cuts;         /* of the depth, whose sums wait in scratch; `channels`, `depth`
+    int cuts;  /* of the depth, whose sums wait in scratch; `channels`, `depth`
                          and the bytes of weights are of one */
-    int unit;         /* of one multiplication; even */
-    bool flat;        /* one line, whose steps are tiles */
-    int parts;        /* of a number: 2 or 3 of float, see parts.c; else 1 */
+    int unit;  /* of one multiplication; even */
+    bool flat; /* one line, whose steps are tiles */
+    int parts; /* of a number: 2 or 3 of float, see parts.c; else 1 */
     int64_t line; /* bytes from one line of input to the next, as it is read */
     int64_t part; /* bytes from the first parts of a line to the second */
     bool copies;  /* the input */
@@ -169,7 +169,7 @@ cg_value glow_cpu_parts_unsafe_columns(cg *g, const cpu_split *s);
 #define CPU_LEAST_INPUT 0x1p-90
 #define CPU_LEAST_OF_THREE 0x1p-64
 #define CPU_LEAST_WEIGHT \
-    0x1p-34                  /* of the largest weight that a channel has, or 0 */
+    0x1p-34 /* of the largest weight that a channel has, or 0 */
 #define CPU_MOST_PART 0x1p62 /* of both */
 
 /*
@@ -189,7 +189,7 @@ typedef struct cpu_slow {
     cg_value plain;   /* else the weights, row-major */
     cg_value channel; /* the first of the group */
     int beside, columns;
-    cg_value to; /* rows of CPU_MATRIX_COLUMNS floats */
+    cg_value to;        /* rows of CPU_MATRIX_COLUMNS floats */
     cg_value from, has; /* sums to add to, like `to`; an i1: if there are any */
 } cpu_slow;
 
@@ -202,7 +202,6 @@ bool glow_cpu_matrix_weights_safe(const cpu_direct *d, const cpu_filter *f);
 /* Weight `i` from `from` on, of the kind of `d`: float or float16. */
 float glow_cpu_matrix_weight(const cpu_direct *d, const void *from, int64_t i);
 /* The parts of `w`; or all its bits, in two, so that they can be put together. */
-void glow_cpu_matrix_parts_of(float w, bool safe,
-                              uint16_t to[CPU_MOST_PARTS]);
+void glow_cpu_matrix_parts_of(float w, bool safe, uint16_t to[CPU_MOST_PARTS]);
 
 #endif

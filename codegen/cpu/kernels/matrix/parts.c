@@ -192,9 +192,9 @@ any_lane(cg *g, cg_value bad)
 static cg_value
 is_large(cg *g, cg_value most)
 {
-    return cg_icmp(g, LLVMIntUGE, most,
-                   glow_cg_int(LLVMTypeOf(most),
-                               bits_of((float)CPU_MOST_PART)));
+    return cg_icmp(
+        g, LLVMIntUGE, most,
+        glow_cg_int(LLVMTypeOf(most), bits_of((float)CPU_MOST_PART)));
 }
 
 /* True in each lane of magnitudes less 1, `less`, that is below `least`. */
@@ -336,8 +336,7 @@ split_line(const splitter *s, cg_value y, cg_value to)
     clear(s, glow_cg_atc(g, to, (left + pixels) * m->pixel),
           m->in_w - left - pixels);
     if (pixels > 0)
-        split_pixels(s, from, glow_cg_atc(g, to, left * m->pixel),
-                     pixels);
+        split_pixels(s, from, glow_cg_atc(g, to, left * m->pixel), pixels);
     glow_cg_end_if(g, &inside);
     glow_cg_if(g, &outside, LLVMBuildNot(g->builder, is, ""));
     clear(s, to, m->in_w);

@@ -160,7 +160,8 @@ set_cuts(const cpu_target *t, matrix *m)
         !m->copies || !m->d.packed || m->d.turns || m->groups < 2 ||
         m->d.groups > 1 || m->depth % m->unit || m->depth != m->d.channels)
         return;
-    while (cuts < MOST_CUTS && (units % cuts || needed / cuts > CUT * (double)cache))
+    while (cuts < MOST_CUTS &&
+           (units % cuts || needed / cuts > CUT * (double)cache))
         cuts++;
     if (units % cuts)
         return;
@@ -242,7 +243,8 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
                   is_within(d->in_w, d->out_w, d->kernel_w, d->stride_w,
                             d->dilation_w, d->pad_w);
 
-    if (!t->matrix || !has_numbers(t, d) || !has_groups(d) || d->pad_h < 0 || d->pad_w < 0 || d->channels < 2 || d->outputs < 1 ||
+    if (!t->matrix || !has_numbers(t, d) || !has_groups(d) || d->pad_h < 0 ||
+        d->pad_w < 0 || d->channels < 2 || d->outputs < 1 ||
         d->batch * d->out_h * d->out_w < 1 || d->kernel_h * d->kernel_w < 1)
         return false;
     *m = (matrix){.d = *d,
@@ -459,7 +461,8 @@ far_cycles(const cpu_target *t, const matrix *m, double pairs)
     double again = holds_group(t, m) ? 0 : pairs - 1;
     double weights = (double)glow_cpu_matrix_cut_bytes(m) * m->cuts;
 
-    return (weights * again + 2 * (m->cuts - 1) * (double)glow_cpu_matrix_sums(m)) /
+    return (weights * again +
+            2 * (m->cuts - 1) * (double)glow_cpu_matrix_sums(m)) /
            FAR;
 }
 

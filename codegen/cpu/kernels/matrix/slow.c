@@ -93,8 +93,8 @@ load_packed(const maker *k, const weight *w, int column)
     first = cg_bitcast(g, first, t);
     first = cg_fadd(g, first, cg_bitcast(g, second, t));
     if (k->m->parts == 3) {
-        second = halves_of(k, glow_cg_atc(g, w->at, at + 2 * half * k->s->beside),
-                           w->shift);
+        second = halves_of(
+            k, glow_cg_atc(g, w->at, at + 2 * half * k->s->beside), w->shift);
         first = cg_fadd(g, first, cg_bitcast(g, second, t));
     }
     return cg_select(g, k->s->raw, all, first);
@@ -130,9 +130,8 @@ add_products(const maker *k, cg_value const at[3], cg_value line, cg_value x0,
     cg_value inside = cg_icmp(g, LLVMIntULT, y, cg_i64(g, d->in_h));
     cg_value beside = cg_icmp(g, LLVMIntULT, x, cg_i64(g, d->in_w));
     cg_value is = cg_and(g, inside, beside);
-    cg_value from =
-        cg_affine(g, cg_affine(g, y, d->in_w, x, 1), d->groups * d->channels,
-                  at[2], 1);
+    cg_value from = cg_affine(g, cg_affine(g, y, d->in_w, x, 1),
+                              d->groups * d->channels, at[2], 1);
     cg_tensor image = {k->s->image, d->type};
     cg_value v =
         glow_cg_load(g, image, cg_select(g, is, from, cg_i64(g, 0)), 1);

@@ -105,9 +105,8 @@ cycles_of(const cpu_target *t, const cpu_direct *d)
 {
     cpu_matrix m;
 
-    return glow_cpu_matrix_of(t, d, &m)
-               ? (int64_t)glow_cpu_matrix_cycles(t, &m)
-               : vector_cycles_of(t, d);
+    return glow_cpu_matrix_of(t, d, &m) ? (int64_t)glow_cpu_matrix_cycles(t, &m)
+                                        : vector_cycles_of(t, d);
 }
 
 static bool
@@ -121,7 +120,8 @@ takes(const cpu_target *t, const glow_node *n)
         return false;
     cycles = (double)glow_cpu_phases_sum(t, n, cycles_of);
     vectors = (double)glow_cpu_phases_sum(t, n, vector_cycles_of);
-    return t->choice || glow_cpu_pays_matrix(t, n->in[0]->type, cycles, vectors);
+    return t->choice ||
+           glow_cpu_pays_matrix(t, n->in[0]->type, cycles, vectors);
 }
 
 static bool
@@ -133,7 +133,8 @@ takes_matrix(const cpu_target *t, const glow_node *n)
 static bool
 takes_parts(const cpu_target *t, const glow_node *n)
 {
-    return t && (glow_cpu_all(n, GLOW_FLOAT) || glow_cpu_all(n, GLOW_FLOAT16)) &&
+    return t &&
+           (glow_cpu_all(n, GLOW_FLOAT) || glow_cpu_all(n, GLOW_FLOAT16)) &&
            takes(t, n);
 }
 
@@ -167,20 +168,20 @@ emit(cpu_job *j)
     glow_cpu_emit_phases(j, &by_matrix);
 }
 
-#define KERNEL(id, takes_id)                                                 \
-    extern const cpu_kernel glow_cpu_##id;                                   \
-    const cpu_kernel glow_cpu_##id = {                                       \
-        .name = #id,                                                         \
-        .op = &glow_op_convtranspose,                                        \
-        .takes = takes_id,                                                   \
-        .emit = emit,                                                        \
-        .stacks = true,                                                      \
-        .matrix = true,                                                      \
-        .packs = 1,                                                          \
-        .packed_size = size_of,                                              \
-        .pack = pack,                                                        \
-        .scratch_size = room_of,                                             \
-        .units = units_of,                                                   \
+#define KERNEL(id, takes_id)               \
+    extern const cpu_kernel glow_cpu_##id; \
+    const cpu_kernel glow_cpu_##id = {     \
+        .name = #id,                       \
+        .op = &glow_op_convtranspose,      \
+        .takes = takes_id,                 \
+        .emit = emit,                      \
+        .stacks = true,                    \
+        .matrix = true,                    \
+        .packs = 1,                        \
+        .packed_size = size_of,            \
+        .pack = pack,                      \
+        .scratch_size = room_of,           \
+        .units = units_of,                 \
     }
 
 KERNEL(convtranspose_matrix, takes_matrix);
