@@ -78,11 +78,11 @@ def sequence(rng):
 
 def scan(rng):
     """The last state of a recurrent cell of drawn weights."""
-    w, u = rng.normal(0, 0.7, (3, 2)), rng.normal(0, 0.7, (2, 2))
+    w, u = rng.normal(0, 0.4, (3, 2)), rng.normal(0, 0.4, (2, 2))
     x, h = rng.normal(0, 1, (400, 5, 3)), np.zeros((400, 2))
     for k in range(5):
         h = np.tanh(x[:, k] @ w + h @ u)
-    return numbers(rng, x, h, 0.01, optimizer="adam", rate=0.01, epochs=60)
+    return numbers(rng, x, h, 0.01, optimizer="momentum", rate=0.05, epochs=60)
 
 
 def line(rng):
