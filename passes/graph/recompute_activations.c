@@ -95,7 +95,7 @@ is_cheap(const recompute *r, const glow_node *n)
     moves.flops = 0;
     return n->op->traits & GLOW_PURE && n->n_out == 1 && !n->pred &&
            glow_call_count(n) == 0 &&
-           LIGHT * glow_cost_time(t, computes, 0) <=
+           (double)LIGHT * glow_cost_time(t, computes, 0) <=
                glow_cost_time(t, moves, 0);
 }
 
