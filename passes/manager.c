@@ -280,11 +280,11 @@ glow_run_part(glow_pass_run *run, const glow_pass *p, glow_func *f,
 /* Running. */
 
 static double
-now(void)
+now(clockid_t clock)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
@@ -447,9 +447,11 @@ run_pass(manager *m, const glow_item *item, const char *name)
         m->digested = NULL;
 
     int errors = glow_error_count(m->ctx);
-    double start = now();
+    double start = now(CLOCK_MONOTONIC);
+    double used = now(CLOCK_PROCESS_CPUTIME_ID);
     glow_result r = f ? run_on(&run, f) : p->run_module(&run, m->module);
-    double seconds = now() - start;
+    m->pipeline->processor_time = now(CLOCK_PROCESS_CPUTIME_ID) - used;
+    double seconds = now(CLOCK_MONOTONIC) - start;
 
     bool reported = glow_error_count(m->ctx) != errors;
 

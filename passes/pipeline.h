@@ -44,6 +44,7 @@ struct glow_pipeline {
     const glow_item *at_work;                     /* while it runs */
     const glow_item *within[GLOW_PIPELINE_DEPTH]; /* items around at_work */
     int depth;
+    double processor_time; /* of the last pass that ran, in seconds */
 };
 
 /* The level of `f`. */

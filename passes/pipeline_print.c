@@ -130,6 +130,12 @@ glow_pipeline_path(const glow_pipeline *p, const char **names, int most)
     return count;
 }
 
+double
+glow_pipeline_processor_time(const glow_pipeline *p)
+{
+    return p->processor_time;
+}
+
 void
 glow_pipeline_print_step(glow_buf *b, const glow_pipeline *p, const char *func)
 {

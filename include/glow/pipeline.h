@@ -79,6 +79,12 @@ GLOW_API void glow_pipeline_print_step(glow_buf *b, const glow_pipeline *p,
 GLOW_API int glow_pipeline_path(const glow_pipeline *p, const char **names,
                                 int most);
 
+/*
+ * For glow_instrument.after: processor time of the pass that has run, of all threads of
+ * the process, in seconds. Wall time is the argument `seconds`.
+ */
+GLOW_API double glow_pipeline_processor_time(const glow_pipeline *p);
+
 /* A rewrite of the driver: `node` still stands, with its operands. */
 typedef struct glow_rewritten {
     const glow_pass *pass;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "glow/cost.h"
 #include "glow/cpu.h"
@@ -172,6 +173,61 @@ test_instruments(void **state)
 
     assert_false(glow_pipeline_run(parse(t, "cse,dce,cse"), m, &options));
     assert_int_equal(t->calls, 2);
+    glow_module_free(m);
+}
+
+/* Wall and processor time of a pass that sleeps for 20 ms. */
+static glow_result
+run_sleep(glow_pass_run *run, glow_func *f)
+{
+    const struct timespec t = {.tv_nsec = 20000000};
+
+    (void)run, (void)f;
+    nanosleep(&t, NULL);
+    return GLOW_UNCHANGED;
+}
+
+static const glow_pass pass_sleep = {
+    .name = "test.sleep",
+    .summary = "sleep",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run_sleep,
+};
+
+typedef struct times {
+    const glow_pipeline *of;
+    int calls;
+} times;
+
+static bool
+note_times(void *user, const glow_pass *p, glow_module *m, glow_func *f,
+           int number, glow_result result, double seconds)
+{
+    times *t = user;
+    double processor = glow_pipeline_processor_time(t->of);
+
+    (void)p, (void)m, (void)f, (void)number, (void)result;
+    assert_true(seconds >= 0.02);
+    assert_true(processor >= 0 && processor < 0.01);
+    t->calls++;
+    return true;
+}
+
+static void
+test_times(void **state)
+{
+    fixture *t = *state;
+    times seen = {0};
+    glow_instrument in = {.user = &seen, .after = note_times};
+    glow_pipeline_options options = {.instruments = &in, .n_instruments = 1};
+    glow_module *m = module_of(t, net);
+    glow_pipeline *p;
+
+    assert_true(glow_register_pass(t->ctx, &pass_sleep));
+    seen.of = p = parse(t, "test.sleep");
+    assert_true(glow_pipeline_run(p, m, &options));
+    assert_int_equal(seen.calls, 1);
     glow_module_free(m);
 }
 
@@ -425,6 +481,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_reaches_a_level, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refuses_text, setup, teardown),
         cmocka_unit_test_setup_teardown(test_instruments, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_times, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rewrite, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gives_up, setup, teardown),
         cmocka_unit_test_setup_teardown(test_remarks, setup, teardown),

@@ -100,7 +100,8 @@ static const tool_option options[] = {
     {"debug", TOOL_NAMES, AT(debug), "PASS,...", NULL, "looking",
      "print the remarks and rewrites of these passes as they happen"},
     {"time", TOOL_WORD, AT(time), "tree|trace|json", time_words, "looking",
-     "time and nodes of each pass, the slowest first; trace: for Chrome"},
+     "wall and processor time and nodes of each pass, the slowest first; "
+     "trace: for Chrome"},
     {"stats", TOOL_WORD, AT(stats), "json", json_word, "looking",
      "what the passes counted"},
     {"cost", TOOL_FLAG, AT(cost), NULL, NULL, "looking",

@@ -2,7 +2,8 @@
  * -time: samples of pass runs, and four reports of them on standard error.
  *
  * A table of passes, the slowest first; a tree by named pipelines and fixpoints; the
- * samples as JSON; the same as a trace that chrome://tracing and Perfetto draw.
+ * samples as JSON; the same as a trace that chrome://tracing and Perfetto draw.  Each has
+ * wall time, and processor time of all threads, which other processes do not lengthen.
  */
 
 #include <jansson.h>
@@ -23,6 +24,7 @@ typedef struct sample {
     int number;
     double start; /* seconds from the first sample's */
     double seconds;
+    double processor; /* seconds of all threads */
     int64_t nodes_before, nodes_after;
 } sample;
 
@@ -92,6 +94,7 @@ after(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number,
         .number = number,
         .start = t->start - t->first,
         .seconds = seconds,
+        .processor = glow_pipeline_processor_time(t->pipeline),
         .nodes_before = t->nodes,
         .nodes_after = count_nodes(m, f),
     };
@@ -126,20 +129,22 @@ static void
 print_time_json(const struct time_state *t)
 {
     json_t *list = json_array();
-    double total = 0;
+    double total = 0, processor = 0;
 
     for (size_t i = 0; i < t->count; i++) {
         const sample *s = &t->samples[i];
 
         total += s->seconds;
+        processor += s->processor;
         json_array_append_new(
-            list, json_pack("{s:s, s:s?, s:f, s:I, s:I}", "pass", s->pass,
+            list, json_pack("{s:s, s:s?, s:f, s:f, s:I, s:I}", "pass", s->pass,
                             "function", s->func, "ms", s->seconds * 1e3,
-                            "nodes_before", (json_int_t)s->nodes_before,
-                            "nodes_after", (json_int_t)s->nodes_after));
+                            "cpu_ms", s->processor * 1e3, "nodes_before",
+                            (json_int_t)s->nodes_before, "nodes_after",
+                            (json_int_t)s->nodes_after));
     }
-    print_json(
-        json_pack("{s:f, s:o}", "total_ms", total * 1e3, "passes", list));
+    print_json(json_pack("{s:f, s:f, s:o}", "total_ms", total * 1e3,
+                         "total_cpu_ms", processor * 1e3, "passes", list));
 }
 
 /* Trace events: B begins and E ends a named pipeline, X is a pass run. */
@@ -157,12 +162,13 @@ put_run(json_t *events, const sample *s)
 {
     json_array_append_new(
         events,
-        json_pack("{s:s, s:s, s:f, s:f, s:i, s:i, s:{s:i, s:s?, s:I, s:I}}",
-                  "ph", "X", "name", s->pass, "ts", s->start * 1e6, "dur",
-                  s->seconds * 1e6, "pid", 1, "tid", 1, "args", "run",
-                  s->number, "function", s->func, "nodes_before",
-                  (json_int_t)s->nodes_before, "nodes_after",
-                  (json_int_t)s->nodes_after));
+        json_pack(
+            "{s:s, s:s, s:f, s:f, s:i, s:i, s:{s:i, s:s?, s:f, s:I, s:I}}",
+            "ph", "X", "name", s->pass, "ts", s->start * 1e6, "dur",
+            s->seconds * 1e6, "pid", 1, "tid", 1, "args", "run", s->number,
+            "function", s->func, "cpu_ms", s->processor * 1e3, "nodes_before",
+            (json_int_t)s->nodes_before, "nodes_after",
+            (json_int_t)s->nodes_after));
 }
 
 /* Levels that two samples share. */
@@ -203,7 +209,7 @@ print_trace(const struct time_state *t)
 
 typedef struct sum {
     const char *name;
-    double seconds;
+    double seconds, processor;
     int64_t runs, nodes;      /* added; below 0: removed */
     struct sum *first, *next; /* those within, in order of appearance */
     size_t at;                /* of appearance */
@@ -229,6 +235,7 @@ static void
 add_sample(sum *to, const sample *s)
 {
     to->seconds += s->seconds;
+    to->processor += s->processor;
     to->runs++;
     to->nodes += s->nodes_after - s->nodes_before;
 }
@@ -236,7 +243,8 @@ add_sample(sum *to, const sample *s)
 static void
 put_sum(const sum *s, double total, int indent)
 {
-    fprintf(stderr, "%12.3f %6.1f %7lld %+8lld  %*s%s\n", s->seconds * 1e3,
+    fprintf(stderr, "%12.3f %12.3f %6.1f %7lld %+8lld  %*s%s\n",
+            s->processor * 1e3, s->seconds * 1e3,
             total > 0 ? 100 * s->seconds / total : 0, (long long)s->runs,
             (long long)s->nodes, 2 * indent, "", s->name);
 }
@@ -299,8 +307,8 @@ print_table(opt *o, bool tree)
     }
     if (!tree)
         sort(a, &all);
-    fprintf(stderr, "%12s %6s %7s %8s  %s\n", "ms", "%", "runs", "nodes",
-            "pass");
+    fprintf(stderr, "%12s %12s %6s %7s %8s  %s\n", "cpu-ms", "ms", "%", "runs",
+            "nodes", "pass");
     put_sums(&all, all.seconds, 0);
     put_sum(&all, all.seconds, 0);
 }
