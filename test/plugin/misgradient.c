@@ -1,13 +1,18 @@
 /*
- * A plugin of one pass that plants a fault into the derivative of one operator, which
- * -verify-gradients has to find.
+ * A plugin of two passes.  The first plants a fault into the derivative of one operator,
+ * which -verify-gradients has to find.
  *
  *     -misgradient.plant='op="SoftMax",fault=sign'
  *
  * gives the first node of this operator a copy of its definition with a wrong rule;
  * in two nodes the faults of signs would cancel.  A fault changes the results of the
  * right rule, or the node that the rule is given, or is a rule of its own for one
- * operator.
+ * operator.  The second,
+ *
+ *     -misgradient.lower='op="LayerNormalizationGrad",node=3,by=-1'
+ *
+ * lowers an operator and multiplies the result of one node that the rule built, the
+ * fourth here, which -verify-semantics has to find.
  */
 
 #include <string.h>
@@ -17,22 +22,24 @@
 #include "glow/ops.h"
 #include "glow/plugin.h"
 
+enum { MOST_OPERANDS = 5 }; /* of a normalization */
+
 typedef enum fault {
     NONE,
-    SIGN,     /* the gradient times -1 */
-    FACTOR,   /* times 1.001 */
-    SWAP,     /* that by the other of two operands */
-    PASS,     /* the gradient by the result itself */
-    COUNT,    /* a sum for a mean, or a mean for a sum */
-    AXIS,     /* another axis */
-    REVERSE,  /* the other direction */
-    OFFSET,   /* another start of a slice; pads before for pads behind */
-    UNIT,     /* strides of 1 assumed, or windows of another size */
-    PADS,     /* pads counted where they are not, or the other way round */
-    EPSILON,  /* a number in the formula that is a tenth too large */
-    GRID,     /* other coordinates */
-    TERM,     /* the term with a sum left out */
-    DIAGONAL, /* only the diagonal of the Jacobian */
+    SIGN,    /* the gradient times -1 */
+    FACTOR,  /* times 1.001 */
+    SWAP,    /* that by the other of two operands */
+    PASS,    /* the gradient by the result itself */
+    COUNT,   /* a sum for a mean, or a mean for a sum */
+    AXIS,    /* another axis */
+    REVERSE, /* the other direction */
+    OFFSET,  /* another start of a slice; pads before for pads behind */
+    UNIT,    /* strides or a Scale of 1 assumed, or windows of another size */
+    PADS,    /* pads counted where they are not, or the other way round */
+    EPSILON, /* a number in the formula that is a tenth too large */
+    GRID,    /* other coordinates */
+    TERM,    /* the term with a sum left out, or a variance taken as constant */
+    DIAGONAL, /* only the diagonal of the Jacobian, or statistics as constants */
     OUTER,    /* the factor in front left out */
     ALL,      /* a sum of all axes */
     LEAST,    /* to the least elements, not the greatest */
@@ -198,6 +205,8 @@ other_formula(const glow_node *n, glow_arena *a)
             l->half_window_size++;
         return l;
     }
+    if (is(&glow_op_batchnormalization) && planted == UNIT)
+        return n->attrs;
     if (is(&glow_op_meanvarnormalization)) {
         glow_meanvarnormalization *m =
             GLOW_NEW_ARRAY(a, glow_meanvarnormalization, 1);
@@ -217,7 +226,8 @@ other_formula(const glow_node *n, glow_arena *a)
     glow_layernormalization *l = GLOW_NEW_ARRAY(a, glow_layernormalization, 1);
 
     *l = *(const glow_layernormalization *)n->attrs;
-    l->epsilon += 0.1F;
+    if (planted == EPSILON)
+        l->epsilon += 0.1F;
     return l;
 }
 
@@ -231,16 +241,16 @@ seen(glow_builder *b, const glow_node *n)
                      is(&glow_op_convolutionfiltergrad) ||
                      is(&glow_op_avgpool) || is(&glow_op_maxpool) ||
                      is(&glow_op_maxpoolgrad);
-    bool is_norm =
+    bool has_formula =
         is(&glow_op_localresponsenormalization) ||
         is(&glow_op_batchnormalization) || is(&glow_op_layernormalization) ||
         is(&glow_op_rmsnormalization) || is(&glow_op_meanvarnormalization);
 
     if (planted < AXIS || planted > GRID)
         return other;
-    other.attrs = is_window ? other_window(n, a)
-                  : is_norm ? other_formula(n, a)
-                            : other_order(n, a);
+    other.attrs = is_window     ? other_window(n, a)
+                  : has_formula ? other_formula(n, a)
+                                : other_order(n, a);
     return other;
 }
 
@@ -396,6 +406,101 @@ latest(glow_builder *b, glow_value *v)
     return GLOW_BUILD(b, reshape, GLOW_IN(y), .dims = v->type->shape);
 }
 
+/* The axes whose elements share a mean and a variance. */
+static glow_dims
+normalized_axes(const glow_node *n)
+{
+    glow_dims all = all_axes(n->in[0]), axes = {.rank = 0};
+    bool is_batch = is(&glow_op_batchnormalization);
+    int at = is_batch ? ((const glow_batchnormalization *)n->attrs)->channel_idx
+                      : ((const glow_layernormalization *)n->attrs)->axis;
+
+    for (int i = 0; i < all.rank; i++)
+        if (is_batch ? i != at : i >= at)
+            axes.at[axes.rank++] = i;
+    return axes;
+}
+
+static glow_value *
+mean_of(glow_builder *b, const glow_node *n, glow_value *v)
+{
+    glow_dims axes = normalized_axes(n);
+    double count = 1;
+
+    for (int i = 0; i < axes.rank; i++)
+        count *= (double)v->type->shape.at[axes.at[i]];
+    return times(b, sum_of(b, v, axes), 1 / count);
+}
+
+/* A normalization by the same statistics with another Scale, and a Bias of 0. */
+static glow_value *
+normalized(glow_builder *b, const glow_node *n, glow_value *scale)
+{
+    glow_value *in[MOST_OPERANDS] = {n->in[0], scale};
+
+    for (int i = 3; i < n->n_in; i++)
+        in[i] = n->in[i];
+    if (n->n_in > 3)
+        in[2] = glow_build_like(b, n->in[2], 0);
+    return glow_build(b, original, NULL, in, n->n_in, n->attrs);
+}
+
+/*
+ * By Input alone, where y is the normalized Input without Bias and c the Input without
+ * mean: d y / c takes the statistics as constants, and without its mean it takes the
+ * variance as one.
+ */
+static glow_value *
+wrong_norm(glow_builder *b, const glow_gradient *g)
+{
+    const glow_node *n = g->node;
+    glow_value *x = n->in[0], *y = normalized(b, n, n->in[1]);
+
+    if (!is(&glow_op_rmsnormalization))
+        x = GLOW_BUILD_PLAIN(b, sub, GLOW_IN(x, mean_of(b, n, x)));
+    y = GLOW_BUILD_PLAIN(b, mul, GLOW_IN(g->by_result[0], y));
+    y = GLOW_BUILD_PLAIN(b, div, GLOW_IN(y, x));
+    return planted == TERM
+               ? GLOW_BUILD_PLAIN(b, sub, GLOW_IN(y, mean_of(b, n, y)))
+               : y;
+}
+
+/* By Input alone: the right rule where Scale is 1. */
+static glow_value *
+unscaled(glow_builder *b, const glow_gradient *g)
+{
+    glow_node other = *g->node;
+    glow_value *in[MOST_OPERANDS], *by[MOST_OPERANDS] = {NULL};
+    glow_gradient h = *g;
+
+    memcpy(in, other.in, (size_t)other.n_in * sizeof *in);
+    in[1] = glow_build_like(b, in[1], 1);
+    other.in = in;
+    h.node = &other;
+    h.by_operand = by;
+    return original->derivative->gradient(b, &h) ? by[0] : NULL;
+}
+
+/* Exchanges the last two gradients that there are. */
+static void
+exchange_last(glow_value **by, int last)
+{
+    glow_value *v;
+
+    while (last > 1 && !by[last])
+        last--;
+    v = by[last];
+    by[last] = by[last - 1];
+    by[last - 1] = v;
+}
+
+static bool
+is_norm(void)
+{
+    return is(&glow_op_batchnormalization) || is(&glow_op_layernormalization) ||
+           is(&glow_op_rmsnormalization);
+}
+
 static bool
 wrong_gradient(glow_builder *b, const glow_gradient *g)
 {
@@ -420,15 +525,15 @@ wrong_gradient(glow_builder *b, const glow_gradient *g)
         return false;
     if (planted == LATEST)
         by[0] = latest(b, by[0]);
+    if (is_norm() && (planted == TERM || planted == DIAGONAL))
+        by[0] = wrong_norm(b, &h);
+    if (is_norm() && planted == UNIT && n->in[1])
+        by[0] = unscaled(b, &h);
     for (int i = 0; i < n->n_in; i++)
         if (by[i])
             by[i] = spoiled(b, n, i, d ? d : by[i], by[i]);
-    if (planted == SWAP && n->n_in > 2) {
-        glow_value *first = by[n->n_in - 2];
-
-        by[n->n_in - 2] = by[n->n_in - 1];
-        by[n->n_in - 1] = first;
-    }
+    if (planted == SWAP && n->n_in > 2)
+        exchange_last(by, n->n_in - 1);
     return true;
 }
 
@@ -478,7 +583,91 @@ static const glow_pass pass = {
     .run = run,
 };
 
-static const glow_pass *const passes[] = {&pass, NULL};
+/* Lowering, with a fault in one of the nodes that the rule builds. */
+
+typedef struct lower_options {
+    const char *op;
+    int node;
+    float by;
+} lower_options;
+
+/* The nodes of `f`; returns how many. */
+static size_t
+nodes_of(const glow_func *f, glow_node **at)
+{
+    size_t count = 0;
+
+    GLOW_FOR_EACH_NODE(n, f)
+        at[count++] = n;
+    return count;
+}
+
+static bool
+is_among(const glow_node *n, glow_node *const *at, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (at[i] == n)
+            return true;
+    return false;
+}
+
+static void
+multiply(glow_arena *a, glow_func *f, glow_node *n, double by)
+{
+    glow_builder *b = glow_builder_new(a, f, NULL);
+    glow_value *v = n->out[0], *factor;
+
+    glow_builder_at(b, n->next);
+    factor = glow_build_like(b, v, by);
+    glow_replace_uses(v, factor);
+    v = GLOW_BUILD_PLAIN(b, mul, GLOW_IN(v, factor));
+    glow_replace_uses(factor, v);
+    glow_set_operand(v->def, 1, factor);
+}
+
+static glow_result
+run_lower(glow_pass_run *run, glow_func *f)
+{
+    const lower_options *o = glow_run_options(run);
+    glow_context *ctx = glow_run_context(run);
+    glow_arena *a = glow_run_scratch(run);
+    const glow_op *op = glow_find_op(ctx, o->op);
+    glow_node **before = GLOW_NEW_ARRAY(a, glow_node *, f->count + 1);
+    size_t count = nodes_of(f, before), n_passes;
+    const glow_pass *const *list;
+    glow_result result = GLOW_UNCHANGED;
+    int left = o->node;
+
+    list = glow_all_passes(ctx, &n_passes);
+    for (size_t i = 0; op && i < n_passes && result != GLOW_FAILED; i++)
+        if (list[i]->lowers == op)
+            result = glow_run_part(run, list[i], f, NULL);
+    GLOW_FOR_EACH_NODE(n, f)
+        if (!is_among(n, before, count) && n->op != &glow_op_splat &&
+            n->n_out == 1 && glow_is_float(n->out[0]->type->elem) &&
+            left-- == 0) {
+            multiply(a, f, n, (double)o->by);
+            return GLOW_CHANGED;
+        }
+    return result;
+}
+
+static const glow_pass lower_pass = {
+    .name = "misgradient.lower",
+    .summary = "lower an operator with a fault in one node",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_LOWERS,
+    .options = {GLOW_FIELD_DEFAULT(lower_options, op, GLOW_STRING,
+                                   "the operator"),
+                GLOW_FIELD_DEFAULT(lower_options, node, GLOW_INT,
+                                   "which of the new nodes"),
+                GLOW_FIELD_DEFAULT(lower_options, by, GLOW_FLOAT32,
+                                   "the factor of its result")},
+    .defaults = &(const lower_options){.op = "", .by = 1},
+    .run = run_lower,
+};
+
+static const glow_pass *const passes[] = {&pass, &lower_pass, NULL};
 
 static const glow_plugin plugin = {
     .size = sizeof plugin,
