@@ -15,7 +15,7 @@ typedef struct verdict {
 
 /* False after a report. */
 bool glow_verdict_is_same(verdict *v);
-/* The judgement of a pass that is GLOW_QUANTIZED: passes/quantized.c. */
+/* The judgement of a pass that is GLOW_QUANTIZED: passes/quantized. */
 bool glow_quantized_is_close(const verdict *v);
 
 #endif
