@@ -9,12 +9,12 @@ import quantize_peer
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# Name, options of glow-run, largest time of integers by that of floats for each kind of
-# network: 3x3 convolutions above all, and others.
+# Name, options of glow-run, the flag in /proc/cpuinfo that it needs, largest time of integers
+# by that of floats for each kind of network: 3x3 convolutions above all, and others.
 LEVELS = [
-    ("this machine", [], None),
-    ("VNNI", ["-features=-amx-int8,-amx-bf16"], (0.40, 0.60)),
-    ("AVX2", ["-cpu=haswell"], (0.75, 0.75)),
+    ("this machine", [], "", None),
+    ("VNNI", ["-features=-amx-int8,-amx-bf16"], "avx512_vnni", (0.40, 0.60)),
+    ("AVX2", ["-cpu=haswell"], "avx2", (0.75, 0.75)),
 ]
 SMALL = {"squeezenet1_1", "mobilenet_v2"}
 WITH_ORT = 0.85  # largest time by that of ONNX Runtime's integers
@@ -79,8 +79,8 @@ def least(found, key):
     return min(f[key] for f in found)
 
 
-def has_amx():
-    return "amx_int8" in pathlib.Path("/proc/cpuinfo").read_text()
+def has(flag):
+    return flag in pathlib.Path("/proc/cpuinfo").read_text()
 
 
 def runs_here(net, options):
@@ -93,15 +93,15 @@ def runs_here(net, options):
 def speeds(net, row, rounds, seconds, peer):
     """Rows of times: floats, integers and peers take turns."""
     ok = True
-    with_ort = AMX_ORT.get(net.name, AMX_ORT_OTHERS) if has_amx() else WITH_ORT
-    for level, options, most in LEVELS:
-        if options and not runs_here(net, options):
+    with_ort = AMX_ORT.get(net.name, AMX_ORT_OTHERS) if has("amx_int8") else WITH_ORT
+    for level, options, flag, most in LEVELS:
+        if options and not (has(flag) and runs_here(net, options)):
             continue
         f, q, b, d, o = [], [], [], [], []
         for _ in range(rounds):
             f.append(net.ours(net.net, options, seconds))
             q.append(net.ours(net.small, options, seconds))
-            if has_amx() and not options:
+            if has("amx_int8") and not options:
                 b.append(net.ours(net.net, ["-convert=bf16"], seconds))
             if net.qdq:
                 d.append(net.ours(net.qdq, options, seconds))

@@ -6,7 +6,7 @@ import numpy as np
 
 MESSAGE, ENV, SESSION, RUN, OPTIONS = 2, 3, 8, 9, 10
 LEVEL, THREADS, TENSOR, DATA, KIND, RANK, DIMS = 23, 24, 49, 51, 60, 61, 62
-SHAPE, MEMORY = 65, 69
+SHAPE, MEMORY, CONFIG = 65, 69, 130
 KINDS = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32,
          7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64}
 CODES = {np.dtype(kind): code for code, kind in KINDS.items()}
@@ -19,9 +19,13 @@ class Base(ctypes.Structure):
 
 
 class Runtime:
-    """Runs models given as bytes; raises RuntimeError with ONNX Runtime's message."""
+    """Runs models given as bytes; raises RuntimeError with ONNX Runtime's message.
 
-    def __init__(self, library):
+    `config`: entries of the session's configuration, texts by texts.
+    """
+
+    def __init__(self, library, config=None):
+        self.config = config or {}
         get = ctypes.CDLL(str(library)).OrtGetApiBase
         get.restype = ctypes.POINTER(Base)
         self.table = get().contents.get_api(1)
@@ -42,6 +46,9 @@ class Runtime:
         options = self.made(OPTIONS)
         self.call(LEVEL, options, ctypes.c_int(level))
         self.call(THREADS, options, ctypes.c_int(1))
+        for key, value in self.config.items():
+            self.call(CONFIG, options, ctypes.c_char_p(key.encode()),
+                      ctypes.c_char_p(value.encode()))
         return self.made(SESSION, self.env, ctypes.cast(ctypes.c_char_p(model), ctypes.c_void_p),
                          ctypes.c_size_t(len(model)), options)
 
