@@ -1,7 +1,8 @@
 /*
  * Overhead of the runtime for each part of a network: on each executor, with a trace, and with
  * devices in processes, which copy values of 16 bytes to 1 MiB in and out of shared memory, and
- * add up their checksums.
+ * add up their checksums.  The first row is the machine's own: the time of a hand-over between
+ * two threads that sleep.
  *
  *     runtime [ROUNDS]
  *
@@ -10,12 +11,15 @@
  * (200): microseconds for each part with one request at a time, also by glow_service_call,
  * and with four at once; time of the processors for each part with one at a time, those of
  * the processes included; percent that a request of one part of a millisecond takes longer
- * than that, also by glow_service_call.
+ * than that, also by glow_service_call.  Of hand-overs: microseconds for each, wall time and
+ * processors; percent of a millisecond that two of them take with a millisecond of work in
+ * between, so that both threads sleep deeply: the wakes of a request that comes alone.
  */
 
 #define _POSIX_C_SOURCE 200809L
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +31,7 @@
 #include "glow/host.h"
 #include "glow/plugin.h"
 
-enum { PARTS = 8, DEVICES = 2, REQUESTS = 20, SOCKET = 3 };
+enum { PARTS = 8, DEVICES = 2, REQUESTS = 20, SOCKET = 3, TURNS = 200 };
 #define PART_NS 1000000
 
 static glow_backend backend;
@@ -286,9 +290,100 @@ print_row(const row *r, const char *program, int rounds)
     if (!ok)
         return;
     printf("%-16s %10.2f %8.2f %11.2f %13.2f %10.2f %8.2f\n", r->name,
-           ns[0] / 1e3, ns[1] / 1e3, cpu[0] / PARTS / REQUESTS / 1e3,
+           ns[0] / 1e3, ns[1] / 1e3, cpu[0] / (double)(PARTS * REQUESTS) / 1e3,
            ns[2] / 1e3, 100 * (ms[0] - PART_NS) / PART_NS,
            100 * (ms[1] - PART_NS) / PART_NS);
+    fflush(stdout);
+}
+
+/* Hand-overs: two threads in turn, of which the second works for `busy_ns` each time. */
+
+typedef struct turns {
+    pthread_mutex_t lock;
+    pthread_cond_t changed[2];
+    int next; /* the thread whose turn it is; -1: the second is to end */
+    int64_t busy_ns;
+} turns;
+
+static void
+give_turn(turns *t, int to)
+{
+    pthread_mutex_lock(&t->lock);
+    t->next = to;
+    pthread_cond_signal(&t->changed[to != 0]);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* False: the thread is to end. */
+static bool
+await_turn(turns *t, int mine)
+{
+    bool is_mine;
+
+    pthread_mutex_lock(&t->lock);
+    while (t->next != mine && t->next >= 0)
+        pthread_cond_wait(&t->changed[mine], &t->lock);
+    is_mine = t->next == mine;
+    pthread_mutex_unlock(&t->lock);
+    return is_mine;
+}
+
+static void *
+take_turns(void *user)
+{
+    turns *t = user;
+
+    while (await_turn(t, 1)) {
+        int64_t end = t->busy_ns ? glow_now() + t->busy_ns : 0;
+
+        while (glow_now() < end)
+            ;
+        give_turn(t, 0);
+    }
+    return NULL;
+}
+
+/* The least nanoseconds of `count` turns of the second thread; *cpu: those of the processors. */
+static double
+time_turns(int rounds, int count, int64_t busy_ns, double *cpu)
+{
+    turns t = {.lock = PTHREAD_MUTEX_INITIALIZER,
+               .changed = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER},
+               .busy_ns = busy_ns};
+    double best = 1e18;
+    pthread_t other;
+
+    if (pthread_create(&other, NULL, take_turns, &t) != 0)
+        exit(1);
+    *cpu = 1e18;
+    for (int i = 0; i < rounds; i++) {
+        int64_t from = processor(), begun = glow_now(), ended;
+        double computed;
+
+        for (int k = 0; k < count; k++) {
+            give_turn(&t, 1);
+            await_turn(&t, 0);
+        }
+        ended = glow_now();
+        computed = (double)(processor() - from);
+        best = (double)(ended - begun) < best ? (double)(ended - begun) : best;
+        *cpu = computed < *cpu ? computed : *cpu;
+    }
+    give_turn(&t, -1);
+    pthread_join(other, NULL);
+    return best;
+}
+
+static void
+print_hand_over(int rounds)
+{
+    double cpu, ignored;
+    double ns = time_turns(rounds, TURNS, 0, &cpu);
+    double ms = time_turns(rounds, 1, PART_NS, &ignored);
+
+    printf("%-16s %10.2f %8s %11.2f %13s %10.2f\n", "hand-over",
+           ns / (double)TURNS / 2e3, "", cpu / (double)TURNS / 2e3, "",
+           100 * (ms - PART_NS) / PART_NS);
     fflush(stdout);
 }
 
@@ -310,7 +405,10 @@ main(int argc, char **argv)
     }
     printf("%-16s %10s %8s %11s %13s %10s %8s\n", "", "us a part", "called",
            "processors", "four at once", "% of 1 ms", "called");
+    if (rounds <= 0)
+        rounds = 200;
+    print_hand_over(rounds);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        print_row(&rows[i], argv[0], rounds > 0 ? rounds : 200);
+        print_row(&rows[i], argv[0], rounds);
     return 0;
 }
