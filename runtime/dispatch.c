@@ -1,4 +1,4 @@
-/* Parts of requests on devices: the choice of a device, and failures. */
+/* Parts of requests on devices: their tries, and failures.  choose.c says where. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,38 +7,6 @@
 #include "runtime/executor.h"
 #include "runtime/heap.h"
 #include "runtime/state.h"
-
-static int
-load_of(const device *d)
-{
-    return d->outstanding + d->n_pending;
-}
-
-/*
- * The replica for the next try: a device that is ready and was not lost by it, then
- * one that is ready, then one that may be again; of these the least loaded.  NULL:
- * all are lost for good.
- */
-static replica *
-choose(const part *p, const replica *failed)
-{
-    replica *best = NULL;
-    int best_rank = 0;
-
-    for (int i = 0; i < p->n_replicas; i++) {
-        replica *c = &p->replicas[i];
-        int rank = c->device->state == GLOW_RUN_DEVICE_READY
-                       ? (c == failed ? 2 : 3)
-                       : (c->device->state == GLOW_RUN_DEVICE_SUSPECT ? 1 : 0);
-
-        if (rank > best_rank || (rank == best_rank && best &&
-                                 load_of(c->device) < load_of(best->device))) {
-            best = c;
-            best_rank = rank;
-        }
-    }
-    return best_rank > 0 ? best : NULL;
-}
 
 static void
 end_execution(execution *x)
@@ -57,11 +25,9 @@ end_execution(execution *x)
 static void
 place(execution *x, todo *t)
 {
-    execution **at;
-    device *d;
+    replica *on = glow_run_choose_device(x->part, x->failed);
 
-    x->on = choose(x->part, x->failed);
-    if (!x->on) {
+    if (!on) {
         glow_request *r = x->request;
         char text[200];
 
@@ -71,13 +37,8 @@ place(execution *x, todo *t)
         glow_run_finish(r, GLOW_RUN_LOST, text, t);
         return;
     }
-    d = x->on->device;
-    for (at = &d->pending; *at && (*at)->request->key <= x->request->key;)
-        at = &(*at)->next;
-    x->next = *at;
-    *at = x;
-    d->n_pending++;
-    glow_run_pump(d, t);
+    glow_run_queue_on(x, on);
+    glow_run_pump(on->device, t);
 }
 
 static void
@@ -155,15 +116,10 @@ static void
 drop_pending(glow_request *r)
 {
     for (execution *x = r->executions, *sibling; x; x = sibling) {
-        execution **at;
-
         sibling = x->sibling;
         if (x->started)
             continue;
-        for (at = &x->on->device->pending; *at != x;)
-            at = &(*at)->next;
-        *at = x->next;
-        x->on->device->n_pending--;
+        glow_run_unqueue_try(x);
         end_execution(x);
     }
 }
@@ -219,14 +175,12 @@ glow_run_pump(device *d, todo *t)
 {
     int64_t now = glow_now(), limit = d->host->options.limit_ns;
 
-    while (d->pending && d->outstanding < d->most &&
-           d->state == GLOW_RUN_DEVICE_READY) {
+    while (d->outstanding < d->most && d->state == GLOW_RUN_DEVICE_READY &&
+           (d->pending || glow_run_take_over(d))) {
         execution *x = d->pending;
         glow_request *r = x->request;
 
-        d->pending = x->next;
-        d->n_pending--;
-        x->next = NULL;
+        glow_run_unqueue_try(x);
         if (is_stale(x)) {
             end_execution(x);
             run_again(r, t);
@@ -235,6 +189,7 @@ glow_run_pump(device *d, todo *t)
         if (limit)
             glow_run_watch_by(d->host, now + limit);
         d->outstanding++;
+        d->backlog_ns += x->expected_ns;
         x->started = true;
         x->begun = now;
         x->lost = d->lost;
@@ -308,9 +263,7 @@ glow_run_desert(device *d, todo *t)
 
     /* One by one, since a request may end, with others of its tries. */
     while ((x = d->pending) != NULL) {
-        d->pending = x->next;
-        d->n_pending--;
-        x->next = NULL;
+        glow_run_unqueue_try(x);
         place(x, t);
     }
 }
@@ -329,8 +282,7 @@ note_time(const execution *x)
     int64_t took = glow_now() - (waited ? d->ended : x->begun);
 
     x->request->variant->busy_ns += took;
-    if (x->part->run_ns == 0 || took < x->part->run_ns)
-        x->part->run_ns = took > 0 ? took : 1;
+    glow_run_note_time(x->part, x->on, took);
 }
 
 static void
@@ -445,6 +397,7 @@ execution_done(void *user, const glow_report_text *why)
         glow_run_trace_add(h->trace, x->part->name, d->name, r->number,
                            x->begun, glow_now());
     d->outstanding--;
+    d->backlog_ns -= x->expected_ns;
     if (why->outcome == GLOW_RUN_DONE)
         part_done(x, &t);
     else

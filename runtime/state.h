@@ -36,6 +36,7 @@ typedef struct device {
     int outstanding, most; /* executions, and how many it is given at once */
     execution *pending;    /* in the order in which they are to go */
     int n_pending;
+    int64_t backlog_ns; /* expected times of what is outstanding or pending */
     glow_run_device_state state; /* suspect: it is to be reset */
     pthread_t resets;            /* the thread that does so */
     enum { NO_RESET, RESETTING, HAS_RESET } reset;
@@ -73,6 +74,8 @@ typedef struct resident {
 typedef struct replica {
     device *device;
     glow_loaded *loaded;
+    int64_t run_ns; /* the time that a try is expected to take */
+    int runs;       /* that were done, up to those that make the time known */
 } replica;
 
 struct part {
@@ -182,6 +185,7 @@ struct execution {
     part *part;
     replica *on;
     const replica *failed; /* lost while it ran this; NULL: none */
+    int64_t expected_ns;   /* on its device */
     glow_timeline *timeline;
     glow_buffer *buffers; /* of each port */
     int64_t begun;        /* when the device was given it */
@@ -240,6 +244,23 @@ void glow_run_distrust(device *d);
 void glow_run_start(execution *x);
 /* Moves tries that wait for a device which is lost for good. */
 void glow_run_desert(device *d, todo *t);
+
+/* choose.c: the device of a try. */
+
+/*
+ * The replica for the next try: a device that is ready and was not lost by it, then
+ * one that is ready, then one that may be again; of these the one that would end it
+ * first.  NULL: all are lost for good.
+ */
+replica *glow_run_choose_device(const part *p, const replica *failed);
+/* Puts a try among those that wait for the device of `on`, by key. */
+void glow_run_queue_on(execution *x, replica *on);
+/* Takes a try from those that wait for its device. */
+void glow_run_unqueue_try(execution *x);
+/* Lets `d` have the last try that waits for another device and would end sooner on `d`. */
+bool glow_run_take_over(device *d);
+/* Notes that a try took so long on the device of `on`, a replica of `p`. */
+void glow_run_note_time(part *p, replica *on, int64_t took);
 
 /* request.c */
 

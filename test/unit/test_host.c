@@ -2,6 +2,7 @@
 
 #include "hosts.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 /* y = -x on sims of these options, one request at a time. */
@@ -135,6 +136,62 @@ test_cancelled_runs(void **state)
     end(&b);
 }
 
+/* Runs of device `name` so far. */
+static int
+runs_of(bench *b, const char *name)
+{
+    char line[80];
+    glow_buf text = {0};
+    const char *at;
+    int runs;
+
+    glow_host_metrics(b->host, &text);
+    snprintf(line, sizeof line, "glow_device_runs_total{device=\"%s\"} ", name);
+    at = strstr(text.text, line);
+    assert_non_null(at);
+    runs = atoi(at + strlen(line));
+    glow_buf_free(&text);
+    return runs;
+}
+
+static void
+ask_at_once(bench *b, int count)
+{
+    glow_request *r[64];
+
+    for (int i = 0; i < count; i++)
+        r[i] = ask(b, (float)i, NULL);
+    for (int i = 0; i < count; i++)
+        expect(r[i], (float)i);
+}
+
+/*
+ * Of two devices, the slow one first, requests that come alone go to the fast one once the
+ * times are known; of many at once each has as many as it runs in the same time.
+ */
+static void
+test_unlike_devices(void **state)
+{
+    const glow_run_device_options devices[] = {
+        {.name = "slow", .run_ns = 40 * MS},
+        {.name = "fast", .run_ns = 2 * MS}};
+    int before;
+    bench b;
+
+    (void)state;
+    begin(&b, devices, 2);
+    for (int i = 0; i < 8; i++)
+        expect(ask(&b, 1, NULL), 1);
+    before = runs_of(&b, "slow");
+    for (int i = 0; i < 20; i++)
+        expect(ask(&b, 2, NULL), 2);
+    assert_int_equal(runs_of(&b, "slow"), before);
+    add_service(&b, (glow_service_options){.active = 64});
+    ask_at_once(&b, 64); /* a new service: no times are known */
+    assert_in_range(runs_of(&b, "slow") - before, 1, 16);
+    end(&b);
+}
+
 int
 main(void)
 {
@@ -143,6 +200,7 @@ main(void)
         cmocka_unit_test(test_ageing),
         cmocka_unit_test(test_late_runs),
         cmocka_unit_test(test_cancelled_runs),
+        cmocka_unit_test(test_unlike_devices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
