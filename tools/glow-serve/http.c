@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -313,6 +314,31 @@ begin(server *s, struct MHD_Connection *c, const char *method, const char *path)
     return x;
 }
 
+/* The answer but for inference; it is that of GET for HEAD, whose body is left out. */
+static enum MHD_Result
+send_other(call *x, const char *method, const char *path)
+{
+    const char *as = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    answer a =
+        x->answer.status
+            ? x->answer
+            : serve_answer(x->server, as, path, &x->target,
+                           x->block ? x->block + x->skip : NULL, x->size);
+
+    x->answer = (answer){.status = a.status};
+    return send_answer(x->connection, &a);
+}
+
+/* True if the client waits for leave to send the body. */
+static bool
+waits_for_leave(struct MHD_Connection *c)
+{
+    const char *text =
+        MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_EXPECT);
+
+    return text && strcasecmp(text, "100-continue") == 0;
+}
+
 static enum MHD_Result
 handle(void *user, struct MHD_Connection *c, const char *path,
        const char *method, const char *version, const char *data, size_t *size,
@@ -320,11 +346,12 @@ handle(void *user, struct MHD_Connection *c, const char *path,
 {
     server *s = user;
     call *x = *state;
-    answer a;
 
     (void)version;
     if (!x) {
         *state = x = begin(s, c, method, path);
+        if (x && x->answer.status && waits_for_leave(c))
+            return send_other(x, method, path);
         return x ? MHD_YES : MHD_NO;
     }
     if (*size > 0) {
@@ -340,12 +367,7 @@ handle(void *user, struct MHD_Connection *c, const char *path,
     }
     if (x->inference)
         return send_inference(x);
-    a = x->answer.status
-            ? x->answer
-            : serve_answer(s, method, path, &x->target,
-                           x->block ? x->block + x->skip : NULL, x->size);
-    x->answer = (answer){.status = a.status};
-    return send_answer(c, &a);
+    return send_other(x, method, path);
 }
 
 static void

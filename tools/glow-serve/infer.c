@@ -137,7 +137,10 @@ take_data(inference *x, const json_t *j, int port, size_t bytes, glow_input *in)
     if (size) {
         json_int_t n = json_integer_value(size);
 
-        if (!json_is_integer(size) || n < 0 || (size_t)n != bytes)
+        if (!json_is_integer(size))
+            return serve_error(
+                400, "binary_data_size of input %s is no integer", name);
+        if (n < 0 || (size_t)n != bytes)
             return serve_error(
                 400,
                 "input %s has binary_data_size %" JSON_INTEGER_FORMAT
@@ -223,6 +226,15 @@ take_input(inference *x, const json_t *j, glow_input *in)
     return take_data(x, j, port, bytes, in);
 }
 
+static bool
+is_asked_for(const inference *x, int port)
+{
+    for (int i = 0; i < x->n_outputs; i++)
+        if (x->outputs[i].port == &x->ports[port])
+            return true;
+    return false;
+}
+
 static answer
 take_outputs(inference *x, const json_t *root)
 {
@@ -241,9 +253,11 @@ take_outputs(inference *x, const json_t *root)
         const char *name = text_of(j, "name");
         int port = name ? find_port(x, name, false) : -1;
 
-        if (port < 0 || x->n_outputs == x->n_ports)
+        if (port < 0)
             return serve_error(400, "%s has no output %s", x->model->name,
                                name ? name : "without a name");
+        if (is_asked_for(x, port))
+            return serve_error(400, "output %s is asked for twice", name);
         p = json_object_get(json_object_get(j, "parameters"), "binary_data");
         x->outputs[x->n_outputs++] =
             (output){&x->ports[port], p ? json_is_true(p) : binary};
@@ -349,6 +363,22 @@ run(inference *x, const glow_input *in, int n, glow_request_options *o)
     return a;
 }
 
+/* Refuses members of other types than the protocol's. */
+static answer
+check_members(const json_t *root)
+{
+    const json_t *outputs = json_object_get(root, "outputs");
+    const json_t *parameters = json_object_get(root, "parameters");
+
+    if (!json_is_array(json_object_get(root, "inputs")))
+        return serve_error(400, "the request has no list of inputs");
+    if (outputs && !json_is_array(outputs))
+        return serve_error(400, "the outputs of the request are no list");
+    if (parameters && !json_is_object(parameters))
+        return serve_error(400, "the parameters of the request are no object");
+    return (answer){0};
+}
+
 static answer
 start(inference *x, const json_t *root)
 {
@@ -360,11 +390,11 @@ start(inference *x, const json_t *root)
 
     if (!in)
         return serve_error(503, "there is no memory for the inputs");
-    a = take_parameters(x, root, &o);
+    a = check_members(root);
+    if (!a.status)
+        a = take_parameters(x, root, &o);
     if (!a.status)
         a = take_sequence(x, root);
-    if (!a.status && !json_is_array(list))
-        a = serve_error(400, "the request has no list of inputs");
     if (!a.status && n > (size_t)x->n_ports)
         a = serve_error(400, "%s has fewer inputs than %zu", x->model->name, n);
     for (size_t i = 0; i < n && !a.status; i++)
@@ -384,8 +414,13 @@ static json_t *
 parse(inference *x, size_t json_size, answer *wrong)
 {
     json_error_t e;
-    json_t *root = json_loadb(x->body, json_size, JSON_REJECT_DUPLICATES, &e);
+    json_t *root = NULL;
 
+    if (json_size == 0) {
+        *wrong = serve_error(400, "the request has no JSON");
+        return NULL;
+    }
+    root = json_loadb(x->body, json_size, JSON_REJECT_DUPLICATES, &e);
     if (json_is_object(root))
         return root;
     *wrong = root ? serve_error(400, "the request is no object of JSON")
@@ -457,6 +492,7 @@ failed(const glow_report_text *why)
     return serve_error(status[why->outcome], "%s", why->text);
 }
 
+/* An output of the answer; NULL: it has elements that cannot go as JSON. */
 static json_t *
 describe(inference *x, const output *o, int *n)
 {
@@ -477,8 +513,13 @@ describe(inference *x, const output *o, int *n)
             json_pack("{s:I}", "binary_data_size", (json_int_t)bytes));
         x->pieces[(*n)++] = (serve_piece){data, bytes};
     } else {
-        json_object_set_new(
-            j, "data", serve_write_data(data, type, glow_dims_count(shape)));
+        json_t *list = serve_write_data(data, type, glow_dims_count(shape));
+
+        if (!list) {
+            json_decref(j);
+            return NULL;
+        }
+        json_object_set_new(j, "data", list);
     }
     return j;
 }
@@ -507,9 +548,20 @@ serve_inference_answer(inference *x, const serve_piece **parts, int *n_parts)
     json_object_set_new(root, "model_version", json_string(x->model->version));
     if (x->id)
         json_object_set(root, "id", x->id);
-    for (int i = 0; i < x->n_outputs; i++)
-        json_array_append_new(list, describe(x, &x->outputs[i], n_parts));
     json_object_set_new(root, "outputs", list);
+    for (int i = 0; i < x->n_outputs; i++) {
+        json_t *j = describe(x, &x->outputs[i], n_parts);
+
+        if (!j) {
+            json_decref(root);
+            *n_parts = 0;
+            return serve_error(400,
+                               "output %s has elements above 2^63 - 1, which "
+                               "go as binary data alone",
+                               x->outputs[i].port->name);
+        }
+        json_array_append_new(list, j);
+    }
     *parts = x->pieces;
     return serve_json(200, root);
 }

@@ -253,8 +253,9 @@ all_statistics(server *s, const model *only)
     return serve_json(200, json_pack("{s:o}", "model_stats", list));
 }
 
+/* An answer to `whole`, of which `path` comes behind /v2/models. */
 static answer
-answer_model(server *s, const char *method, const char *path)
+answer_model(server *s, const char *method, const char *path, const char *whole)
 {
     answer wrong = {0};
     model *m = take_model(s, &path, &wrong);
@@ -263,6 +264,8 @@ answer_model(server *s, const char *method, const char *path)
         return wrong;
     if (strcmp(path, "/infer") == 0)
         return serve_error(405, "inference takes POST");
+    if (*path && strcmp(path, "/ready") != 0 && strcmp(path, "/stats") != 0)
+        return nothing_here(whole);
     if (strcmp(method, "GET") != 0)
         return serve_error(405, "this takes GET");
     if (!*path)
@@ -271,9 +274,7 @@ answer_model(server *s, const char *method, const char *path)
     if (strcmp(path, "/ready") == 0)
         return m->ready ? serve_json(200, json_pack("{s:b}", "ready", 1))
                         : serve_error(503, "model %s is not loaded", m->name);
-    if (strcmp(path, "/stats") == 0)
-        return all_statistics(s, m);
-    return nothing_here(path);
+    return all_statistics(s, m);
 }
 
 /* The repository. */
@@ -293,8 +294,10 @@ repository_index(server *s)
     return serve_json(200, list);
 }
 
+/* An answer to `whole`, of which `path` comes behind /v2/repository. */
 static answer
-answer_repository(server *s, const char *method, const char *path)
+answer_repository(server *s, const char *method, const char *path,
+                  const char *whole)
 {
     char name[256];
     const char *why = NULL;
@@ -304,7 +307,7 @@ answer_repository(server *s, const char *method, const char *path)
     if (strcmp(path, "/index") == 0)
         return repository_index(s);
     if (!take(&path, "/models") || !take_part(&path, name, sizeof name))
-        return nothing_here(path);
+        return nothing_here(whole);
     if (strcmp(path, "/load") == 0)
         return serve_load(s, name, &why) ? serve_json(200, json_object())
                                          : serve_error(400, "%s", why);
@@ -312,7 +315,7 @@ answer_repository(server *s, const char *method, const char *path)
         return serve_unload(s, name)
                    ? serve_json(200, json_object())
                    : serve_error(404, "there is no model %s", name);
-    return nothing_here(path);
+    return nothing_here(whole);
 }
 
 /* The server. */
@@ -377,9 +380,9 @@ serve_answer(server *s, const char *method, const char *path, const target *t,
         return serve_sequence_answer(s, method, t->model, t->sequence,
                                      t->what == SERVE_STATE, body, size);
     if (take(&at, "/v2/repository"))
-        return answer_repository(s, method, at);
+        return answer_repository(s, method, at, path);
     if (strcmp(path, "/v2/models/stats") != 0 && take(&at, "/v2/models"))
-        return answer_model(s, method, at);
+        return answer_model(s, method, at, path);
     if (strcmp(method, "GET") != 0)
         return serve_error(405, "%.20s is not taken here", method);
     return answer_get(s, path);

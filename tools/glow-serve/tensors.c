@@ -70,7 +70,10 @@ read_number(reading *r, const json_t *j)
     if (!json_is_number(j))
         return fail(r, "data holds something that is no number");
     if (r->is_float) {
-        glow_set_double(&r->out, r->at++, json_number_value(j));
+        glow_set_double(&r->out, r->at, json_number_value(j));
+        if (!isfinite(glow_get_double(&r->out, r->at++)))
+            return fail(r,
+                        "data holds a number out of the range of its datatype");
         return true;
     }
     if (!json_is_integer(j))
@@ -134,6 +137,10 @@ serve_write_data(const void *data, const glow_type *type, int64_t count)
     for (int64_t i = 0; i < count; i++) {
         double v;
 
+        if (type->elem == GLOW_UINT64 && glow_get_int(&t, i) < 0) {
+            json_decref(j);
+            return NULL;
+        }
         if (type->elem == GLOW_BOOL) {
             json_array_append_new(j, json_boolean(glow_get_int(&t, i)));
             continue;

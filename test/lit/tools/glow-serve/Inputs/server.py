@@ -44,7 +44,7 @@ class Server:
         answer = connection.getresponse()
         data = answer.read()
         connection.close()
-        if answer.headers["Content-Type"] == "application/json":
+        if data and answer.headers["Content-Type"] == "application/json":
             data = json.loads(data)
         return answer.status, data
 
