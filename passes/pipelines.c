@@ -106,6 +106,8 @@ static const glow_pipeline_entry reduce[] = {
     {"fixpoint<max=8>(simplify,recognize)",
      "composite operators allow more rewrites than their parts, and match "
      "after other nodes are simplified"},
+    {"merge-products", "gradients of weights that each step of a recurrent "
+                       "network reads: one product over all steps"},
     {"fixpoint<max=8>(fold-scale,fold-scale-forward,simplify,recognize)",
      "weights absorb the scales that no pattern needs; not after lowering, "
      "since a product with a bias is a composite operator"},
@@ -157,6 +159,9 @@ static const glow_pipeline_entry of_backend[] = {{0}};
 
 /* The common end of -O2, -O3 and -Os. */
 static const glow_pipeline_entry arrange[] = {
+    {"split-product",
+     "a product whose rows are read one after the other need not "
+     "wait whole"},
     {"recompute-activations", "what a step of training keeps for its gradient, "
                               "where it is quickly computed from the rest"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
