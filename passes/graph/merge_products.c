@@ -71,8 +71,7 @@ find_part(const merger *m, const glow_value *v, int axis)
     part best = {0};
     int looks = LOOKS;
 
-    GLOW_FOR_EACH_USE(u, v)
-    {
+    GLOW_FOR_EACH_USE(u, v) {
         glow_node *n = u->user;
         const glow_concat *c = GLOW_AS(concat, n);
 
@@ -140,8 +139,7 @@ is_sum(const glow_node *n)
 {
     const glow_value *v = glow_is(n, &glow_op_add) ? n->out[0] : NULL;
 
-    if (!v || n->pred || !v->uses ||
-        !glow_is_float(v->type->elem))
+    if (!v || n->pred || !v->uses || !glow_is_float(v->type->elem))
         return false;
     return !glow_has_one_use(v) || !glow_is(v->uses->user, &glow_op_add) ||
            v->uses->user->pred || v->uses->user->out[0]->type != v->type;
@@ -230,8 +228,7 @@ run_of(const merger *m, const term *t)
 {
     size_t count = 1;
 
-    while (t + count < m->terms + m->count &&
-           follows(&t[count - 1], &t[count]))
+    while (t + count < m->terms + m->count && follows(&t[count - 1], &t[count]))
         count++;
     return count;
 }
@@ -280,8 +277,8 @@ build_side(glow_builder *b, const part *p, size_t count)
             type.shape.at[c->dim] += concat->in[i]->type->shape.at[c->dim];
     if ((int)count < concat->n_in)
         v = glow_build(b, &glow_op_slice,
-                       glow_type_get(glow_builder_context(b), type),
-                       GLOW_IN(v), &s);
+                       glow_type_get(glow_builder_context(b), type), GLOW_IN(v),
+                       &s);
     if (p->turned)
         v = GLOW_BUILD(b, transpose, GLOW_IN(v), .shuffle = {2, {1, 0}});
     return v;
@@ -295,8 +292,7 @@ merge(merger *m, term *t, size_t count)
 
     for (int k = 0; k < 2; k++)
         side[k] = build_side(m->builder, &t->side[k], count);
-    product =
-        GLOW_BUILD_PLAIN(m->builder, matmul, GLOW_IN(side[0], side[1]));
+    product = GLOW_BUILD_PLAIN(m->builder, matmul, GLOW_IN(side[0], side[1]));
     if (!product)
         return false;
     for (size_t i = 1; i < count; i++) {
@@ -392,8 +388,7 @@ run(glow_pass_run *pass, glow_func *f)
     merger m = {.run = pass,
                 .arena = a,
                 .func = f,
-                .builder =
-                    glow_builder_new(a, f, glow_run_pass(pass)->name),
+                .builder = glow_builder_new(a, f, glow_run_pass(pass)->name),
                 .numbers = glow_number_nodes(a, f),
                 .seen = glow_numbering_new(a, f)};
     glow_node **sums = GLOW_NEW_ARRAY(a, glow_node *, f->count);

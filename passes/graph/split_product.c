@@ -13,7 +13,8 @@
  *     ...
  *
  * for MatMul and FullyConnected whose result is read by Slices of whole rows alone,
- * which have no row in common.  An unrolled recurrent network multiplies the inputs
+ * which have no row in common, or is a matrix of rows for each step and is read by
+ * Slices of steps.  An unrolled recurrent network multiplies the inputs
  * of all steps by one matrix at once, and takes the rows of a step at each: whole,
  * the result waits in memory for the last step.  A schedule now computes a band
  * right before the first of its steps, or all at once as before, and the operand's
@@ -56,20 +57,25 @@ is_product(const glow_node *n)
            !n->pred && n->out[0]->type->shape.rank == 2;
 }
 
-/* True, and *r set, if `n` takes whole rows of `v`, one after the other. */
+/*
+ * True, and *r set, if `n` takes whole rows of `v`, one after the other; an index of
+ * axis 0 is `each` rows of the product.
+ */
 static bool
-takes_rows(glow_node *n, const glow_value *v, rows *r)
+takes_rows(glow_node *n, const glow_value *v, int64_t each, rows *r)
 {
     const glow_slice *s = GLOW_AS(slice, n);
     glow_dims shape = v->type->shape;
 
-    if (!s || n->pred || s->start.at[1] != 0 ||
-        n->out[0]->type->shape.at[1] != shape.at[1])
+    if (!s || n->pred)
         return false;
+    for (int i = 1; i < shape.rank; i++)
+        if (s->start.at[i] != 0 || n->out[0]->type->shape.at[i] != shape.at[i])
+            return false;
     for (int i = 0; i < s->steps.rank; i++)
         if (s->steps.at[i] != 1)
             return false;
-    *r = (rows){n, s->start.at[0], n->out[0]->type->shape.at[0]};
+    *r = (rows){n, each * s->start.at[0], each * n->out[0]->type->shape.at[0]};
     return true;
 }
 
@@ -83,16 +89,50 @@ by_start(const void *a, const void *b)
     return (x->count > y->count) - (x->count < y->count);
 }
 
-/* Collects the slices of `v`; false if another node reads it, or they overlap. */
+/* Collects the slices of `v`, of which an index of axis 0 is `each` rows; false if
+   another node reads it. */
+static bool
+collect(splitter *s, const glow_value *v, int64_t each)
+{
+    GLOW_FOR_EACH_USE(u, v) {
+        s->at =
+            glow_arena_grow(s->arena, s->at, s->count, &s->cap, sizeof *s->at);
+        if (!takes_rows(u->user, v, each, &s->at[s->count++]))
+            return false;
+    }
+    return true;
+}
+
+/* The reshape of a product of `total` rows to blocks of whole rows, or NULL. */
+static const glow_value *
+blocks_of(const glow_node *n, int64_t total)
+{
+    const glow_value *v = glow_is(n, &glow_op_reshape) ? n->out[0] : NULL;
+
+    return v && !n->pred && v->type->shape.rank > 0 &&
+                   v->type->shape.at[0] > 0 && total % v->type->shape.at[0] == 0
+               ? v
+               : NULL;
+}
+
+/* Collects the slices of `v` and of its reshapes, by row; false if another node reads
+   one of them, or slices overlap. */
 static bool
 find_slices(splitter *s, const glow_value *v)
 {
+    int64_t total = v->type->shape.at[0];
+
     s->count = 0;
-    GLOW_FOR_EACH_USE(u, v)
-    {
+    GLOW_FOR_EACH_USE(u, v) {
+        const glow_value *blocks = blocks_of(u->user, total);
+
+        if (blocks && !collect(s, blocks, total / blocks->type->shape.at[0]))
+            return false;
+        if (blocks)
+            continue;
         s->at =
             glow_arena_grow(s->arena, s->at, s->count, &s->cap, sizeof *s->at);
-        if (!takes_rows(u->user, v, &s->at[s->count++]))
+        if (!takes_rows(u->user, v, 1, &s->at[s->count++]))
             return false;
     }
     if (s->count > 0)
@@ -150,8 +190,8 @@ build_band(glow_builder *b, const glow_node *n, glow_value *x, int64_t start,
 
     for (int k = 1; k < n->n_in; k++)
         in[k] = n->in[k];
-    in[0] = glow_build(b, &glow_op_slice, with_rows(b, x, count), GLOW_IN(x),
-                       &s);
+    in[0] =
+        glow_build(b, &glow_op_slice, with_rows(b, x, count), GLOW_IN(x), &s);
     return glow_build(
         b, n->op, type, in, n->n_in,
         glow_is(n, &glow_op_fullyconnected)
@@ -159,23 +199,28 @@ build_band(glow_builder *b, const glow_node *n, glow_value *x, int64_t start,
             : n->attrs);
 }
 
-/* Has the slice read `band`, whose first row is `start`. */
+/* Has the users of the slice read `band`, whose first row is `start`. */
 static bool
 move_slice(glow_builder *b, const rows *r, glow_value *band, int64_t start)
 {
     glow_value *old = r->slice->out[0];
+    const glow_type *part = with_rows(b, band, r->count);
     const char *name = r->slice->name;
     glow_slice s = {.start = {2, {r->start - start, 0}}};
+    bool whole = band->type == part;
 
-    if (band->type != old->type) {
-        glow_builder_at(b, r->slice);
-        band = glow_build(b, &glow_op_slice, old->type, GLOW_IN(band), &s);
-        if (!band)
-            return false;
+    glow_builder_at(b, r->slice);
+    if (!whole)
+        band = glow_build(b, &glow_op_slice, part, GLOW_IN(band), &s);
+    if (part != old->type) {
+        band = GLOW_BUILD(b, reshape, GLOW_IN(band), .dims = old->type->shape);
+        whole = false;
     }
+    if (!band)
+        return false;
     glow_replace_uses(old, band);
     glow_node_erase(r->slice);
-    if (glow_is(band->def, &glow_op_slice))
+    if (!whole)
         glow_node_rename(band->def, name);
     return true;
 }
@@ -216,6 +261,8 @@ split(splitter *s, glow_node *n)
                 return GLOW_FAILED;
         glow_run_count(s->run, "bands", 1);
     }
+    while (n->out[0]->uses)
+        glow_node_erase(n->out[0]->uses->user); /* a reshape without slices */
     glow_node_erase(n);
     return GLOW_CHANGED;
 }
@@ -231,8 +278,7 @@ run(glow_pass_run *pass, glow_func *f)
 
     splitter s = {.run = pass,
                   .arena = a,
-                  .builder =
-                      glow_builder_new(a, f, glow_run_pass(pass)->name)};
+                  .builder = glow_builder_new(a, f, glow_run_pass(pass)->name)};
     glow_node **products = GLOW_NEW_ARRAY(a, glow_node *, f->count);
     size_t count = 0;
 
