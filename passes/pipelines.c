@@ -106,6 +106,7 @@ static const glow_pipeline_entry reduce[] = {
     {"fixpoint<max=8>(simplify,recognize)",
      "composite operators allow more rewrites than their parts, and match "
      "after other nodes are simplified"},
+    {"sink-relu-grad", "masks of gradients as small as a pool's result"},
     {"merge-products", "gradients of weights that each step of a recurrent "
                        "network reads: one product over all steps"},
     {"fixpoint<max=8>(fold-scale,fold-scale-forward,simplify,recognize)",

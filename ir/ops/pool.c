@@ -248,6 +248,8 @@ const glow_op glow_op_maxpoolgrad = {
     .traits = GLOW_PURE | GLOW_ROUNDS_ONCE,
     .infer = max_grad_infer,
     .eval = max_grad_eval,
+    .inplace = {{0, 0}},
+    .inplace_count = 1,
     .doc = "Each element of ResultGrad is added to the first of the greatest "
            "elements of its window of Input; 0 elsewhere.",
     .source = "Glow MaxPoolGrad",

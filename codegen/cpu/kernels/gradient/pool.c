@@ -6,9 +6,9 @@
  *         for each tap in the input                find the first of the greatest
  *         for each tap in the input                result += its gradient, or 0
  *
- * Where windows do not overlap each element is stored once; if they leave none out,
- * zeros are not stored first.  Sums of 16-bit numbers where they do are floats, of an
- * image in scratch.
+ * Where windows do not overlap and leave none out, each element is stored once, behind
+ * the last time that it is read, so the result may be the input's buffer.  Else sums, or
+ * zeros, are floats of an image in scratch, which are stored when the image is done.
  */
 
 #include "codegen/cpu/emit/narrow.h"
@@ -16,8 +16,8 @@
 
 typedef struct pool_grad {
     cpu_window w; /* of axes 1 and 2 */
-    bool overlaps, covers;
-    bool widens;           /* the image is summed up in scratch */
+    bool overlaps;
+    bool covers;           /* windows have each element once: no scratch */
     cg_tensor out;         /* or the scratch, as if all images were there */
     cg_value image, at[2]; /* of the window */
     cpu_taps taps[2];
@@ -45,7 +45,6 @@ pool_of(const glow_node *n, pool_grad *p)
         p->covers &= x->kernel == x->stride && x->dilation == 1 && !x->start &&
                      x->out * x->stride >= x->in;
     }
-    p->widens = p->overlaps && glow_cg_is_narrow(n->in[0]->type->elem);
     return true;
 }
 
@@ -82,7 +81,7 @@ room(const cpu_target *t, const glow_node *n)
 
     (void)t;
     pool_of(n, &p);
-    return p.widens ? glow_cpu_room(image_size(&p), sizeof(float)) : 0;
+    return !p.covers ? glow_cpu_room(image_size(&p), sizeof(float)) : 0;
 }
 
 /* Loops over the taps of a window, with `count` carried values. */
@@ -179,15 +178,12 @@ emit(cpu_job *j)
     count = image_size(&p);
     p.image = glow_cpu_unit_for(j, &image);
     p.out = j->out[0];
-    if (p.widens) {
+    if (!p.covers) {
         cg_value at = cg_mulc(g, p.image, -count * (int64_t)sizeof(float));
 
         p.out = (cg_tensor){glow_cg_at(g, j->scratch, at), &glow_cpu_float};
+        glow_cpu_fill(g, image_of(g, &p, p.out), count, glow_cg_int(g->i32, 0));
     }
-    if (!p.covers)
-        glow_cpu_fill(
-            g, image_of(g, &p, p.out), count,
-            glow_cg_int(p.out.type->elem == GLOW_FLOAT ? g->i32 : g->i16, 0));
     p.at[0] = glow_cg_for(g, &line, p.w.axis[1].out);
     p.taps[0] = glow_cpu_taps(g, &p.w.axis[1], p.at[0], 0, p.w.axis[1].in);
     p.at[1] = glow_cg_for(g, &window, p.w.axis[2].out);
@@ -195,7 +191,7 @@ emit(cpu_job *j)
     glow_cpu_lanes_for(j, 0, p.w.channels, add_channels, &p);
     glow_cg_loop_end(g, &window, NULL);
     glow_cg_loop_end(g, &line, NULL);
-    if (p.widens) {
+    if (!p.covers) {
         cg_tensor sums = image_of(g, &p, p.out);
 
         glow_cpu_convert(j, sums, image_of(g, &p, j->out[0]), count);
