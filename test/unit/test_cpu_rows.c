@@ -114,6 +114,34 @@ build_rows(fixture *t, uint64_t *s)
                        .epsilon = 0.1f));
 }
 
+/* Steps of optimizers: parts of vectors, and of chunks; the first step, and later ones. */
+static void
+build_updates(fixture *t, uint64_t *s)
+{
+    glow_kind k = draw_kind(s, floats, COUNT(floats));
+    int64_t columns = draw(s, 0, 1) ? draw_size(s) : draw(s, 4090, 4100);
+    glow_dims d = GLOW_DIMS_OF(draw(s, 1, 3), columns), one = {0};
+    glow_value *x = input(t, k, d), *g = input(t, k, d), *r = input(t, k, one);
+    glow_value *n, *h = GLOW_BUILD_PLAIN(t->b, mul, GLOW_IN(x, x));
+
+    n = glow_build(t->b, &glow_op_splat, type_of(t, GLOW_INDEX64, one), NULL, 0,
+                   &(glow_splat){(float)draw(s, 0, 3)});
+    save(t, GLOW_BUILD(t->b, adam, GLOW_IN(r, n, x, g, g, h), .alpha = 0.9f,
+                       .beta = 0.9f, .epsilon = 0.1f,
+                       .correct_first = draw(s, 0, 1) == 1));
+    save(t, GLOW_BUILD(t->b, momentum, GLOW_IN(r, n, x, g, h), .alpha = 0.9f,
+                       .beta = 0.5f, .mode = (int)draw(s, 0, 1)));
+    save(t, GLOW_BUILD(t->b, adagrad, GLOW_IN(r, n, x, g, h), .epsilon = 0.1f,
+                       .decay_factor = 0.5f));
+}
+
+static void
+updates_agree(void **state)
+{
+    (void)state;
+    for_cases(30, build_updates);
+}
+
 static void
 rows_agree(void **state)
 {
@@ -360,6 +388,7 @@ main(void)
         cmocka_unit_test(norms_agree),
         cmocka_unit_test(batches_agree),
         cmocka_unit_test(rows_agree),
+        cmocka_unit_test(updates_agree),
         cmocka_unit_test(responses_agree),
         cmocka_unit_test(chains_agree),
         cmocka_unit_test(moves_agree),

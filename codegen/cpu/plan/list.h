@@ -4,6 +4,8 @@
 #define CODEGEN_CPU_PLAN_LIST_H
 
 #define CPU_KERNELS(K)                   \
+    K(adagrad)                           \
+    K(adam)                              \
     K(argmax)                            \
     K(argmin)                            \
     K(avgpool_whole)                     \
@@ -83,6 +85,7 @@
     K(maxpool_grad)                      \
     K(maxpoolwithargmax)                 \
     K(maxroipool)                        \
+    K(momentum)                          \
     K(nonmaxsuppression)                 \
     K(nonzero)                           \
     K(pad)                               \
