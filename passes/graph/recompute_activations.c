@@ -469,7 +469,7 @@ const glow_pass glow_pass_recompute_activations = {
     .options = {GLOW_FIELD_DEFAULT(options, most_time, GLOW_INT,
                                    "time of what is computed again, in percent "
                                    "of the function's")},
-    .defaults = &(const options){.most_time = 2},
+    .defaults = &(const options){.most_time = 3},
     .run = run,
     .source = "Chen et al., Training deep nets with sublinear memory cost "
               "(arXiv 1604.06174)",
