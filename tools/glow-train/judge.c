@@ -39,10 +39,15 @@ find_metric(train *t, const char *text, train_metric *m)
     m->label = m->output ? find_tensor(t, label) : NULL;
     if (!m->label)
         return TOOL_USAGE;
+    if (!glow_is_int(m->label->type->elem))
+        return tool_usage(
+            &t->tool, NULL,
+            "-metric %s: '%s' has floats, but labels are integers", name,
+            label);
     rows = glow_type_count(m->label->type);
     count = glow_type_count(m->output->type);
-    if (!glow_is_int(m->label->type->elem) || rows == 0 || count % rows != 0 ||
-        m->output->type->shape.rank < 2 || rows % t->valid.batch != 0)
+    if (rows == 0 || count % rows != 0 || m->output->type->shape.rank < 2 ||
+        rows % t->valid.batch != 0)
         return tool_usage(&t->tool, NULL,
                           "-metric %s: the %" PRId64
                           " elements of '%s' are no rows for the %" PRId64

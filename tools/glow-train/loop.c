@@ -123,13 +123,33 @@ end_epoch(train *t)
     return save_checkpoint(t);
 }
 
+enum { MOST_TOLD = 16 }; /* samples of a note */
+
+/* The samples of a step that the program refused, such as a label without a class. */
+static void
+tell_samples(train *t)
+{
+    glow_buf b = {.arena = t->tool.arena};
+    int64_t first = t->at % t->per_epoch * t->data.batch;
+
+    glow_buf_printf(&b, "step %" PRId64 " takes samples", t->at + 1);
+    for (int64_t i = 0; i < t->data.batch && i < MOST_TOLD; i++)
+        glow_buf_printf(&b, "%s %" PRIu32, i ? "," : "", t->order[first + i]);
+    if (t->data.batch > MOST_TOLD)
+        glow_buf_printf(&b, " and %" PRId64 " more", t->data.batch - MOST_TOLD);
+    glow_report(t->tool.ctx,
+                &(glow_diag){.severity = GLOW_NOTE, .message = b.text});
+}
+
 static bool
 one_step(train *t)
 {
     float rate = rate_at(t, t->at), loss;
 
-    if (!make_step(t, &loss))
+    if (!make_step(t, &loss)) {
+        tell_samples(t);
         return false;
+    }
     if (!isfinite(loss)) {
         report_nan(t, t->at - 1);
         return false;
@@ -142,10 +162,26 @@ one_step(train *t)
            save_checkpoint(t);
 }
 
+/* The file of -state is at the end of the run already. */
+static void
+tell_done(const train *t)
+{
+    glow_buf b = {0};
+
+    glow_buf_printf(
+        &b, "%" PRId64 " steps are made, and %" PRId64 " are asked for\n",
+        t->at, t->total);
+    tool_put(stdout, b.text, b.len);
+    glow_buf_free(&b);
+}
+
 int
 run_steps(train *t)
 {
     bool ok = true;
+
+    if (t->at >= t->total)
+        tell_done(t);
 
     tool_progress_begin(&t->tool);
     t->begun_ms = now_ms();

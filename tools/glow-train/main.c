@@ -5,8 +5,11 @@
  * compiled as one program, which reads a batch and changes its state in place.
  */
 
+#include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/common/image.h"
 #include "tools/glow-train/train.h"
@@ -171,6 +174,73 @@ check_bounds(train *t)
     return TOOL_GO_ON;
 }
 
+/* Bounds of real numbers. */
+static const struct {
+    const char *name;
+    size_t at;
+    bool below_one; /* a part that stays */
+} parts[] = {
+    {"alpha", AT(alpha), true},          {"beta", AT(beta), true},
+    {"epsilon", AT(epsilon), false},     {"decay", AT(decay), false},
+    {"clip-norm", AT(clip_norm), false}, {"clip-value", AT(clip_value), false},
+    {"factor", AT(factor), false},       {"rate", AT(rate), false},
+};
+
+static int
+check_parts(train *t)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        double v = *(const double *)((const char *)&t->values + parts[i].at);
+
+        if (!(v >= 0) || !isfinite(v))
+            return tool_usage(&t->tool, NULL, "-%s takes 0 or more",
+                              parts[i].name);
+        if (parts[i].below_one && v >= 1)
+            return tool_usage(&t->tool, NULL, "-%s takes less than 1",
+                              parts[i].name);
+    }
+    return TOOL_GO_ON;
+}
+
+/* Files are written after hours; a folder that is not there is told before. */
+static bool
+can_write(train *t, const char *path)
+{
+    const char *end = strrchr(path, '/');
+    const char *folder = !end ? (*path ? "." : "")
+                              : glow_arena_strndup(t->tool.arena, path,
+                                                   (size_t)(end - path) + 1);
+
+    return access(folder, W_OK) == 0 ||
+           glow_error(t->tool.ctx, "E0602", "cannot write `%s`: %s", path,
+                      strerror(errno));
+}
+
+static int
+check_outputs(train *t)
+{
+    const train_values *v = &t->values;
+    const struct {
+        const char *name, *path;
+    } files[] = {{"state", v->state},
+                 {"o", v->output},
+                 {"log", v->log},
+                 {"plot", v->plot}};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (!files[i].path)
+            continue;
+        for (size_t k = 0; k < i; k++)
+            if (files[k].path && strcmp(files[k].path, files[i].path) == 0)
+                return tool_usage(&t->tool, NULL,
+                                  "-%s and -%s are the same file",
+                                  files[k].name, files[i].name);
+        if (!can_write(t, files[i].path))
+            return TOOL_FAILED;
+    }
+    return TOOL_GO_ON;
+}
+
 static int
 check_usage(train *t)
 {
@@ -181,7 +251,7 @@ check_usage(train *t)
     if (v->data.count == 0)
         return tool_usage(&t->tool, "add -data NAME=x.npy",
                           "there are no samples to train on");
-    if (check_bounds(t) != TOOL_GO_ON)
+    if (check_bounds(t) != TOOL_GO_ON || check_parts(t) != TOOL_GO_ON)
         return TOOL_USAGE;
     if (v->save_every > 0 && !v->state)
         return tool_usage(&t->tool, "add -state FILE",
@@ -225,6 +295,8 @@ work(train *t)
         tool_find_backend(&t->tool, t->values.backend, &own, &t->options);
     if (!t->backend)
         return TOOL_USAGE;
+    if (code == TOOL_GO_ON)
+        code = check_outputs(t);
     if (code == TOOL_GO_ON && !(m = read_module(t)))
         code = TOOL_FAILED;
     if (code == TOOL_GO_ON)

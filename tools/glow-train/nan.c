@@ -73,10 +73,35 @@ look(void *user, const glow_node *n, glow_tensor *const out[], double seconds)
     }
 }
 
+/* Appends the first element of the samples of this step that is no number. */
+static void
+put_sample(const train *t, glow_buf *b)
+{
+    int64_t first = t->at % t->per_epoch * t->data.batch;
+
+    for (size_t k = 0; k < t->data.count; k++) {
+        const train_source *s = &t->data.at[k];
+        int64_t count = glow_type_count(s->type);
+
+        for (int64_t i = 0; glow_is_float(s->type->elem) && i < count; i++) {
+            double v = glow_get_double(&s->batch, i);
+
+            if (isfinite(v))
+                continue;
+            glow_buf_printf(b, "sample %" PRIu32 " of %s has %s",
+                            t->order[first + i / s->size], s->path,
+                            isnan(v) ? "NaN" : "infinity");
+            return;
+        }
+    }
+}
+
 static void
 report_node(train *t, int64_t step, const hunt *h)
 {
     glow_buf b = {.arena = t->tool.arena}, hint = {.arena = t->tool.arena};
+
+    put_sample(t, &hint);
 
     if (!h->nan && !h->infinite) {
         glow_error(t->tool.ctx, "E0642",
@@ -85,7 +110,7 @@ report_node(train *t, int64_t step, const hunt *h)
                    step + 1);
         return;
     }
-    if (h->nan && h->infinite) {
+    if (hint.len == 0 && h->nan && h->infinite) {
         glow_buf_puts(&hint, "infinity first comes from ");
         glow_print_node(&hint, h->infinite, NULL);
     }

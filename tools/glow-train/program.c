@@ -201,6 +201,27 @@ list_kept(train *t, const glow_module *m)
     }
 }
 
+enum { HASHED = 64 }; /* samples of a source, evenly spaced */
+
+/* What a source gives: its samples, and how they are changed. */
+static void
+put_source(glow_buf *b, const train_source *s)
+{
+    int64_t bytes = s->size * glow_kind_get(s->elements.type->elem)->bytes;
+    int64_t count = s->samples < HASHED ? s->samples : HASHED;
+    uint64_t hash = 0;
+
+    for (int64_t i = 0; i < count; i++)
+        hash = glow_hash((const char *)s->elements.data +
+                             i * (s->samples / count) * bytes,
+                         (size_t)bytes, hash);
+    glow_buf_printf(b, " data:%s=%016" PRIx64, s->storage->name, hash);
+    if (s->scale != 1)
+        glow_buf_printf(b, " scale:%s=%.9g", s->storage->name, s->scale);
+    if (s->shift != 0)
+        glow_buf_printf(b, " shift:%s=%" PRId64, s->storage->name, s->shift);
+}
+
 /*
  * The identity of a run: the network, how it steps, and the order of its samples.  A
  * run that goes on under another would be none of the two.
@@ -213,7 +234,8 @@ identify(train *t, const glow_module *m)
 
     glow_print(&b, (glow_module *)m,
                &(glow_print_options){.elide_constants = true});
-    glow_buf_printf(&id, "%016" PRIx64 " ", glow_hash(b.text, b.len, 0));
+    glow_buf_printf(&id, "network=%016" PRIx64 " ",
+                    glow_hash(b.text, b.len, 0));
     put_step(t, &id);
     glow_buf_printf(&id,
                     " rate=%.9g schedule=%s every=%" PRId64
@@ -221,6 +243,8 @@ identify(train *t, const glow_module *m)
                     " shuffle=%d samples=%" PRId64,
                     v->rate, v->schedule, v->every, v->factor, v->warmup,
                     v->seed, v->shuffle, t->data.samples);
+    for (size_t i = 0; i < t->data.count; i++)
+        put_source(&id, &t->data.at[i]);
     if (v->convert)
         glow_buf_printf(&id, " convert=%s", v->convert);
     if (strcmp(v->schedule, "cosine") == 0)

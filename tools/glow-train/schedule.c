@@ -20,8 +20,6 @@ check_schedule(train *t)
         return tool_usage(&t->tool, "add -schedule=step -every=N",
                           "-every says after how many steps -schedule=step "
                           "changes the rate");
-    if (!(v->rate >= 0) || !isfinite(v->rate) || !isfinite(v->factor))
-        return tool_usage(&t->tool, NULL, "-rate takes 0 or more");
     return TOOL_GO_ON;
 }
 

@@ -27,6 +27,49 @@ read_number(const train *t, const char *key, double *out)
     return text && end > text && *end == 0;
 }
 
+enum { MOST_WORD = 256 };
+
+/* Appends `prefix` and the words of the identity `of` that `other` lacks. */
+static bool
+put_difference(glow_buf *b, const char *prefix, const char *of,
+               const char *other)
+{
+    bool found = false;
+
+    for (size_t len; *of; of += len + (of[len] != 0)) {
+        const char *at = other;
+        size_t n = 0;
+
+        len = strcspn(of, " ,");
+        for (; *at; at += n + (at[n] != 0)) {
+            n = strcspn(at, " ,");
+            if (n == len && strncmp(at, of, n) == 0)
+                break;
+        }
+        if (*at || len == 0)
+            continue;
+        glow_buf_printf(b, "%s%.*s", found ? " " : prefix,
+                        len < MOST_WORD ? (int)len : MOST_WORD, of);
+        found = true;
+    }
+    return found;
+}
+
+static bool
+report_other(train *t, const char *path, const char *of)
+{
+    glow_buf b = {.arena = t->tool.arena};
+    bool any = put_difference(&b, ": it has ", of, t->identity);
+
+    put_difference(&b, any ? ", and this one has " : ": this one has ",
+                   t->identity, of);
+    return glow_error_hint(t->tool.ctx, (glow_span){0}, "E0643",
+                           "take the options and samples that it was begun "
+                           "with, or another file",
+                           "%s is of another run%s", path,
+                           b.text ? b.text : "");
+}
+
 /* Goes on with the run in the file. */
 static bool
 resume(train *t)
@@ -44,10 +87,7 @@ resume(train *t)
                           "glow-train; give first weights by -init",
                           path);
     if (strcmp(of, t->identity) != 0)
-        return glow_error(t->tool.ctx, "E0643",
-                          "%s is of another run.  It was begun as\n  %s\nand "
-                          "this one is\n  %s",
-                          path, of, t->identity);
+        return report_other(t, path, of);
     t->at = (int64_t)at;
     t->sum = sum;
     return glow_state_check(t->state, path);
