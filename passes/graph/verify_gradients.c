@@ -10,7 +10,8 @@
  *     (loss(w + h u) - loss(w - h u)) / 2 h    and    sum of grad.w * u,
  *
  * relative to the larger of both and |grad.w| / sqrt(n), n the number of elements, and
- * reports E0443 where they differ by more than `tolerance`.  Tensors of at most 64
+ * reports E0443 where they differ by more than `tolerance`, and by more than roundings
+ * of the loss in float64 make of the difference.  Tensors of at most 64
  * elements are compared element by element too.
  *
  * A placeholder {TangentOf: "y"} has the derivative of @y along the direction that the
@@ -25,6 +26,7 @@
  * programs are taken, at any stage; the function itself does not change.
  */
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -247,8 +249,28 @@ typedef struct probe {
     double expected; /* the difference of the loss */
     double got;      /* the gradient along the direction */
     double scale;
+    double
+        noise; /* what roundings of the loss make of the difference, at most */
     double unsure; /* by which differences of h and h / 2 disagree */
 } probe;
+
+enum { ROUNDINGS = 4 }; /* of the loss, in units of its last place */
+
+/* The noise of a difference at half of `h`, where the loss is about `size`. */
+static double
+noise_of(double size, double h)
+{
+    return (double)ROUNDINGS * DBL_EPSILON * fabs(size) / (h / 2);
+}
+
+/* How far `x` and `y` are apart above the noise, as a part of the scale. */
+static double
+apart(const probe *p, double x, double y)
+{
+    double d = fabs(x - y) - p->noise;
+
+    return isnan(d) ? d : d > 0 ? d / p->scale : 0;
+}
 
 static probe
 probe_along(trial *t, const claim *c, const double *u, double h)
@@ -267,7 +289,8 @@ probe_along(trial *t, const claim *c, const double *u, double h)
     half = difference(t, c, u, h / 2);
     p.scale =
         fmax(fmax(fabs(p.expected), fabs(p.got)), sqrt(square / (double)count));
-    p.unsure = p.scale > 0 ? fabs(p.expected - half) / p.scale : 0;
+    p.noise = noise_of(glow_get_double(&c->loss->now, 0), h);
+    p.unsure = apart(&p, p.expected, half);
     return p;
 }
 
@@ -291,7 +314,7 @@ check_along(trial *t, const claim *c, const double *u)
         if (p.unsure < best.unsure)
             best = p;
     }
-    off = best.scale > 0 ? fabs(best.expected - best.got) / best.scale : 0;
+    off = apart(&best, best.expected, best.got);
     if (off <= o->tolerance + (best.unsure > o->tolerance ? best.unsure : 0))
         return true;
     return glow_error(t->ctx, "E0443",
@@ -397,14 +420,17 @@ probe_tangent(trial *t, const slot *tangent, const slot *y, const double *r,
 {
     int64_t count = glow_type_count(y->now.type);
     probe p = {0};
-    double half;
+    double half, square = 0;
 
     for (int64_t i = 0; i < count; i++)
         p.got += glow_get_double(&tangent->now, i) * r[i];
     p.expected = (sum_at(t, y, r, h) - sum_at(t, y, r, -h)) / (2 * h);
     half = (sum_at(t, y, r, h / 2) - sum_at(t, y, r, -h / 2)) / h;
+    for (int64_t i = 0; i < count; i++)
+        square += pow(glow_get_double(&y->now, i), 2);
     p.scale = fmax(fabs(p.expected), fabs(p.got));
-    p.unsure = p.scale > 0 ? fabs(p.expected - half) / p.scale : 0;
+    p.noise = noise_of(sqrt(square), h);
+    p.unsure = apart(&p, p.expected, half);
     return p;
 }
 
@@ -474,7 +500,7 @@ compare_tangent(trial *t, const slot *tangent, const slot *y, const double *r)
         if (p.unsure < best.unsure)
             best = p;
     }
-    off = best.scale > 0 ? fabs(best.expected - best.got) / best.scale : 0;
+    off = apart(&best, best.expected, best.got);
     if (off <= (double)o->tolerance + best.unsure)
         return true;
     return glow_error(t->ctx, "E0443",
