@@ -16,6 +16,8 @@
 #define ENOUGH_UNITS 16  /* for threads to share */
 #define FEW_TILES 4      /* that do not repay the packing of a panel */
 #define SHORT 160        /* multiplications of a sum */
+#define WAY 4096         /* bytes of a way of the L1 cache, on all x86-64 */
+#define WAYS 16          /* of the L1 cache, at most */
 #define LEAST_CUT 256 /* of the depth: sums are kept and read once for each */
 
 typedef cpu_direct direct;
@@ -347,15 +349,18 @@ pixels_of(int64_t lines, int64_t width, int64_t last)
 }
 
 /*
- * True if a panel of row-major weights outgrows its sets of the cache. Rows that are an
- * odd multiple of 2^n bytes apart begin in cache_bytes / 2^n places of the cache.
+ * True if a panel of row-major weights outgrows its sets of a cache.  Rows that are an
+ * odd multiple of 2^n bytes apart begin in cache_bytes / 2^n places of the cache, and rows
+ * a multiple of WAY apart in one set of the L1 cache, which more than WAYS of them outgrow:
+ * 1600 x 128 by 128 x 1024 took 9.0 ms on an AMD Zen 3, 6.3 ms packed.
  */
 static bool
 has_conflicts(const cpu_target *t, const direct *d)
 {
     int64_t row = d->outputs * (int64_t)sizeof(float), apart = row & -row;
 
-    return apart > t->cache_bytes / d->channels;
+    return apart > t->cache_bytes / d->channels ||
+           (apart >= WAY && d->channels > WAYS);
 }
 
 bool
