@@ -101,9 +101,7 @@ def make_step(tools, data, folder, network, update, wide):
     if wide:
         widen(net)
         widen_weights(folder / f"{network}.safetensors")
-    # Rules of composite operators have numbers of float, which widening keeps.
-    recognize = [] if wide else ["-simplify", "-recognize"]
-    subprocess.run([tools / "glow-opt/glow-opt", "-drop-unused-results", *recognize,
+    subprocess.run([tools / "glow-opt/glow-opt", "-drop-unused-results", "-simplify", "-recognize",
                     f'-differentiate=of="{only}"' if only else "-differentiate",
                     *update, net, "-o", step], check=True, stderr=subprocess.DEVNULL)
     return step
