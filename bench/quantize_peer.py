@@ -18,12 +18,11 @@ from onnx import helper
 from onnx.mapping import NP_TYPE_TO_TENSOR_TYPE
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "test" / "onnx"))
-from runtime import Runtime
+from runtime import EXACT, Runtime
 
 LEAST_EQUAL = 0.999  # of the elements of each operator; all within a step
 MOST_BELOW = 1.0  # dB of the outputs below those of ONNX Runtime
 SHUFFLES = 3
-EXACT = {"session.x64quantprecision": "1"}
 
 
 def quantized(model):

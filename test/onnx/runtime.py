@@ -11,6 +11,9 @@ KINDS = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: n
          7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64}
 CODES = {np.dtype(kind): code for code, kind in KINDS.items()}
 ALL, NONE = 99, 0
+# Exact sums of products of 8 bits on processors without VNNI, where two products are added
+# in 16 bits otherwise, which saturate.
+EXACT = {"session.x64quantprecision": "1"}
 
 
 class Base(ctypes.Structure):
@@ -72,8 +75,17 @@ class Runtime:
         return np.frombuffer(ctypes.string_at(data, size), dtype).reshape(shape).copy()
 
     def run(self, model, inputs, outputs, level=ALL):
-        """The arrays of `outputs` for {name: array}."""
-        session = self.session(model, level)
+        """The arrays of `outputs` for {name: array}.
+
+        With EXACT it refuses some QLinearConv of signed elements, which it runs by the
+        steps of the model alone.
+        """
+        try:
+            session = self.session(model, level)
+        except RuntimeError:
+            if not self.config:
+                raise
+            session = self.session(model, NONE)
         arrays = [np.ascontiguousarray(a).reshape(np.shape(a)) for a in inputs.values()]
         values = [self.value(a) for a in arrays]
         given = (ctypes.c_void_p * len(values))(*[v.value for v in values])
