@@ -28,7 +28,7 @@
  *
  * The floats of the sandwich round each product and sum; integers are exact, and round
  * once: results differ where a float sum is on the other side of a tie, by one step.
- * Sums have at most 32768 terms, so that 32 bits hold them.
+ * Sums have at most 32768 terms, and with a constant bias no more than 32 bits hold.
  *
  * ONNX Runtime's QDQ models state each operator so.
  *
@@ -267,6 +267,42 @@ is_bias(glow_value *v, int64_t n)
             l->in[1]->type->elem == GLOW_FLOAT);
 }
 
+/* The elements of a bias, if they are constant. */
+static const glow_tensor *
+bias_elements(const bias *c, int64_t n)
+{
+    const glow_node *same = glow_def(c->q, &glow_op_bitcast);
+
+    return glow_constant_data(same ? same->in[0] : c->q, n);
+}
+
+/*
+ * True if 32 bits hold any sum of `terms` products of 8 bits and the bias `c`, in units of
+ * the products.  A bias that is no constant is expected to be in reach of the products.
+ */
+static bool
+sum_fits(const bias *c, const glow_type *x, const weights *w, int64_t terms)
+{
+    int64_t n = glow_type_count(w->scales->type);
+    const glow_tensor *q = bias_elements(c, n);
+    const glow_tensor *scales = glow_constant_data(c->scales, n);
+    const glow_tensor *offsets = glow_constant_data(c->offsets, n);
+    const glow_tensor *units = glow_constant_data(w->scales, n);
+    double rest = 0x1p31 - 1 - (double)terms * 255 * 255;
+
+    if (!q || !scales || !offsets || !units ||
+        glow_quantized_values(x->elem) > 256)
+        return true;
+    for (int64_t i = 0; i < n; i++) {
+        double unit = (double)x->scale * glow_get_double(units, i);
+        double from = (double)(glow_get_int(q, i) - glow_get_int(offsets, i));
+
+        if (fabs(from * glow_get_double(scales, i)) > rest * unit)
+            return false;
+    }
+    return true;
+}
+
 /* Sets *out to the bias `v`, for which is_bias holds. */
 static bool
 find_bias(glow_builder *b, glow_value *v, const glow_type *x,
@@ -314,8 +350,7 @@ common_scale(glow_builder *b, const bias *v, const glow_type *x,
         glow_is_quantized(v->q->type->elem) &&
         (float)scale == v->q->type->scale)
         return v->q;
-    q = glow_constant_data(
-        glow_is(v->q->def, &glow_op_bitcast) ? v->q->def->in[0] : v->q, n);
+    q = bias_elements(v, n);
     scales = glow_constant_data(v->scales, n);
     if (!q || !scales || !units || !glow_is_number(v->offsets, 0))
         return NULL;
@@ -354,7 +389,8 @@ recognize_convolution(glow_builder *b, const glow_node *n, const glow_type *to)
     if (!x || !is_bias(addend, filter.at[0]) ||
         glow_dims_product(filter, 1, filter.rank) > MOST_TERMS ||
         !find_weights(b, n->in[1], 0, &w) ||
-        !find_bias(b, addend, x->type, to, &w, &c))
+        !find_bias(b, addend, x->type, to, &w, &c) ||
+        !sum_fits(&c, x->type, &w, glow_dims_product(filter, 1, filter.rank)))
         return NULL;
     return glow_build(
         b, &glow_op_channelwisequantizedconvolution, to,
@@ -375,7 +411,8 @@ connect(glow_builder *b, glow_value *in, glow_value *weight, bool is_transposed,
     if (!x || !is_bias(addend, weight->type->shape.at[axis]) ||
         weight->type->shape.at[1 - axis] > MOST_TERMS ||
         !find_weights(b, weight, axis, &w) ||
-        !find_bias(b, addend, x->type, to, &w, &found))
+        !find_bias(b, addend, x->type, to, &w, &found) ||
+        !sum_fits(&found, x->type, &w, weight->type->shape.at[1 - axis]))
         return NULL;
     c = common_scale(b, &found, x->type, &w);
     rows = is_transposed ? w.q
