@@ -962,7 +962,9 @@ begin_sums(bench *b, const glow_host_options *o, const char *text,
     fclose(f);
     d.name = "d";
     add_device(b, api, d);
-    add_device(b, &glow_run_device_sim, (glow_run_device_options){.name = "e"});
+    add_device(
+        b, &glow_run_device_sim,
+        (glow_run_device_options){.name = "e", .run_ns = d.run_ns}); /* alike */
     add_service(b, (glow_service_options){0});
 }
 
