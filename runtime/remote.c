@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -20,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "glow/diag.h"
@@ -27,7 +29,14 @@
 #include "runtime/heap.h"
 #include "runtime/wire.h"
 
-enum { CHILD_SOCKET = 3, MOST_STARTS = 3, ANSWER_SECONDS = 10 };
+enum {
+    CHILD_SOCKET = 3,
+    MOST_STARTS = 3,
+    ANSWER_SECONDS = 10,
+    IDLE_SECONDS =
+        5, /* in which a process that loads or ends computes nothing */
+    WHILE_IT_COMPUTES = -1, /* seconds: as long as it computes */
+};
 #define BACKED ((size_t)1 << 21) /* bytes of pages that are asked for at once */
 #define MOST_SHARED ((size_t)1 << 36)
 #define LEAST_SHARED ((size_t)1 << 26)
@@ -210,9 +219,50 @@ set_patience(glow_run_device *d, int seconds)
         d->patience = seconds;
 }
 
+/* Closes the socket, which ends a process that waits for messages. */
+static void
+hang_up(glow_run_device *d)
+{
+    if (d->socket >= 0)
+        close(d->socket);
+    d->socket = -1;
+}
+
+/* Nanoseconds that the process has computed; -1: it is gone. */
+static int64_t
+processor_of(const glow_run_device *d)
+{
+    clockid_t clock;
+    struct timespec t;
+
+    if (clock_getcpuclockid(d->process, &clock) != 0 ||
+        clock_gettime(clock, &t) != 0)
+        return -1;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Waits for an answer as long as the process computes; false: it does no more. */
+static bool
+computes_until_answer(const glow_run_device *d)
+{
+    struct pollfd p = {.fd = d->socket, .events = POLLIN};
+    int64_t before = -1, now = processor_of(d);
+    int n = 0;
+
+    while (n == 0 && now > before) {
+        do
+            n = poll(&p, 1, IDLE_SECONDS * 1000);
+        while (n < 0 && errno == EINTR);
+        before = now;
+        now = processor_of(d);
+    }
+    return n > 0;
+}
+
 /*
  * Sends a message and waits for the answer, for `seconds` at most unless 0.  WIRE_GONE:
  * the process is gone, or hangs; WIRE_GARBLED: the answer is not that of this message.
+ * After either it gets no more messages.
  */
 static wire_end
 transact(glow_run_device *d, const wire_head *h, const void *payload, int fd,
@@ -223,8 +273,9 @@ transact(glow_run_device *d, const wire_head *h, const void *payload, int fd,
 
     *answer = NULL;
     own.number = ++d->messages;
-    set_patience(d, seconds);
-    if (d->socket >= 0 && glow_wire_send(d->socket, &own, payload, fd))
+    set_patience(d, seconds > 0 ? seconds : 0);
+    if (d->socket >= 0 && glow_wire_send(d->socket, &own, payload, fd) &&
+        (seconds != WHILE_IT_COMPUTES || computes_until_answer(d)))
         end = glow_wire_receive(d->socket, reply, answer, NULL);
     if (end == WIRE_OK &&
         (reply->number != own.number ||
@@ -233,8 +284,10 @@ transact(glow_run_device *d, const wire_head *h, const void *payload, int fd,
         *answer = NULL;
         end = WIRE_GARBLED;
     }
-    if (end != WIRE_OK)
+    if (end != WIRE_OK) {
         glow_run_base_set_state(&d->base, GLOW_RUN_DEVICE_LOST);
+        hang_up(d);
+    }
     return end;
 }
 
@@ -242,7 +295,7 @@ transact(glow_run_device *d, const wire_head *h, const void *payload, int fd,
 static const char *
 complaint(wire_end end)
 {
-    return end == WIRE_GONE ? "is gone" : "answers by no message";
+    return end == WIRE_GONE ? "is gone, or hangs" : "answers by no message";
 }
 
 /* The text of an answer that says what failed. */
@@ -309,17 +362,32 @@ start(glow_run_device *d)
     return ok;
 }
 
-/* Ends the process, at once if `now`; with `wire`. */
+/* True if the process has ended, within IDLE_SECONDS. */
+static bool
+ends_soon(const glow_run_device *d)
+{
+    const int64_t begin = glow_now(), most = IDLE_SECONDS * INT64_C(1000000000);
+    struct timespec nap = {.tv_nsec = 100000};
+    pid_t ended;
+
+    while ((ended = waitpid(d->process, NULL, WNOHANG)) == 0 &&
+           glow_now() - begin < most) {
+        nanosleep(&nap, NULL);
+        nap.tv_nsec = nap.tv_nsec < 10000000 ? 2 * nap.tv_nsec : nap.tv_nsec;
+    }
+    return ended != 0;
+}
+
+/* Ends the process, at once if `now`, and soon if not; with `wire`. */
 static void
 stop(glow_run_device *d, bool now)
 {
-    if (d->socket >= 0)
-        close(d->socket);
-    d->socket = -1;
-    if (now)
+    hang_up(d);
+    if (d->process && (now || !ends_soon(d))) {
         kill_process(d);
-    while (d->process && waitpid(d->process, NULL, 0) < 0 && errno == EINTR)
-        ;
+        while (waitpid(d->process, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
     set_process(d, 0);
 }
 
@@ -461,7 +529,7 @@ is_as_before(const glow_loaded *l, const wire_head *reply, void *answer)
     return ok;
 }
 
-/* Sends the network to the process, which has `seconds` to load it; with `wire`. */
+/* Sends the network to the process, which has `seconds` to load it, as transact; with `wire`. */
 static wire_end
 send_network(glow_loaded *l, int seconds, wire_head *reply, void **answer)
 {
@@ -505,11 +573,13 @@ load_there(glow_loaded *l, glow_context *ctx)
     int64_t begin = glow_now();
     wire_head reply;
     void *answer;
-    wire_end end = send_network(l, 0, &reply, &answer);
+    wire_end end = send_network(l, WHILE_IT_COMPUTES, &reply, &answer);
 
     if (end != WIRE_OK)
-        return glow_error(ctx, "E1009", "device %s: the process %s", name,
-                          complaint(end));
+        return glow_error_hint(ctx, (glow_span){0}, "E1009",
+                               "it is started again: load the network again",
+                               "device %s: the process %s", name,
+                               complaint(end));
     if (reply.kind != WIRE_DONE) {
         glow_error(ctx, "E1010", "device %s: %s", name,
                    failure(&reply, answer));
@@ -616,8 +686,17 @@ copy(glow_run_device *d, const glow_buffer *to, const glow_buffer *from,
 
 typedef struct running {
     glow_loaded *loaded;
+    int64_t *since; /* of the command, or NULL */
     uint64_t at[];
 } running;
+
+/* Notes when the run begins; 0: it waits for the network that the process loads. */
+static void
+note_since(const running *x, int64_t at)
+{
+    if (x->since)
+        __atomic_store_n(x->since, at, __ATOMIC_RELAXED);
+}
 
 static glow_outcome
 do_run(void *work, int worker, glow_report_text *r)
@@ -638,7 +717,9 @@ do_run(void *work, int worker, glow_report_text *r)
     (void)worker;
     if (glow_run_base_is_lost(&d->base, r))
         return GLOW_RUN_CANCELLED;
+    note_since(x, 0);
     pthread_mutex_lock(&d->wire);
+    note_since(x, glow_now());
     end = transact(d, &h, x->at, -1, 0, &reply, &answer);
     if (end != WIRE_OK) {
         snprintf(r->text, sizeof r->text, "the process of device %s %s",
@@ -661,6 +742,7 @@ submit(glow_run_device *d, glow_loaded *l, const glow_buffer *buffers,
     running *x = glow_heap_new(sizeof *x + (size_t)l->n_ports * sizeof *x->at);
 
     x->loaded = l;
+    x->since = c->since;
     for (int i = 0; i < l->n_ports; i++)
         x->at[i] = buffers[i].at;
     glow_run_queue_put(d->runs, c, do_run, x);

@@ -10,6 +10,27 @@
 #include "runtime/loaded.h"
 #include "runtime/state.h"
 
+/* Has a device reset that was lost while no request ran on it. */
+static void
+check_device(device *d)
+{
+    glow_run_device_info i;
+
+    d->api->info(d->at, &i);
+    if (i.state != GLOW_RUN_DEVICE_LOST)
+        return;
+    pthread_mutex_lock(&d->host->lock);
+    glow_run_distrust(d);
+    pthread_mutex_unlock(&d->host->lock);
+}
+
+static void
+unload(const replica *r)
+{
+    r->device->api->unload(r->device->at, r->loaded);
+    check_device(r->device);
+}
+
 static void
 free_variant(variant *x)
 {
@@ -17,8 +38,7 @@ free_variant(variant *x)
         part *q = &x->parts[p];
 
         for (int i = 0; i < q->n_replicas; i++)
-            q->replicas[i].device->api->unload(q->replicas[i].device->at,
-                                               q->replicas[i].loaded);
+            unload(&q->replicas[i]);
         free(q->replicas);
         free(q->values);
         free(q->waits_for);
@@ -129,7 +149,7 @@ choose_devices(glow_host *h, part *p, glow_context *ctx,
     return n;
 }
 
-/* A device that loads a network is not taken for one that hangs. */
+/* A device in this process that loads a network is not taken for one that hangs. */
 static void
 note_loading(device *d, int more)
 {
@@ -175,6 +195,8 @@ load_replica(const service *s, const part *p, device *d, glow_context *ctx,
     note_loading(d, 1);
     l = d->api->load(d->at, ctx, &how);
     note_loading(d, -1);
+    if (!l)
+        check_device(d);
     free(like);
     return l;
 }

@@ -36,13 +36,13 @@ end_late(glow_host *h, int64_t now, todo *t)
 
 /*
  * The first time at which a command of `x` may have gone on for longer than `limit`, not
- * counting the time in which its device loaded networks.
+ * counting the time in which its device, in this process, loaded networks.
  */
 static int64_t
 limit_of(const execution *x, int64_t now, int64_t limit)
 {
     int64_t since = __atomic_load_n(&x->since, __ATOMIC_RELAXED);
-    int64_t loaded = x->on->device->loaded;
+    int64_t loaded = x->on->device->host_memory ? x->on->device->loaded : 0;
 
     since = since ? since : now; /* none goes on now */
     return (since > loaded ? since : loaded) + limit;
@@ -61,7 +61,8 @@ find_hung(glow_host *h, int64_t now)
             device *d = x->started ? x->on->device : NULL;
             int64_t at;
 
-            if (!d || d->state != GLOW_RUN_DEVICE_READY || d->loading)
+            if (!d || d->state != GLOW_RUN_DEVICE_READY ||
+                (d->loading && d->host_memory))
                 continue;
             at = limit_of(x, now, limit);
             if (at > now)

@@ -99,8 +99,9 @@ typedef struct glow_command {
     glow_fence signal; /* fails with the report of a failure */
     int priority;      /* greater goes first */
     int64_t deadline;  /* of glow_now: not started after it; 0: none */
-    /* The time when it started while it goes on, else 0, set by __atomic_store_n; lives
-     * until `signal`.  NULL: nobody asks. */
+    /* The time when it started while it goes on, else 0, set by __atomic_store_n; 0 too
+     * while it waits for the device to load a network.  Lives until `signal`.  NULL: nobody
+     * asks. */
     int64_t *since;
 } glow_command;
 

@@ -490,6 +490,53 @@ posix_fallocate(int fd, off_t at, off_t bytes)
     return fallocate(fd, 0, at, bytes) == 0 ? 0 : errno;
 }
 
+/* Stops the process of the last run. */
+static int
+stop_process(const bench *b)
+{
+    int process = last_process(b->state);
+
+    assert_int_equal(kill(process, SIGSTOP), 0);
+    return process;
+}
+
+/*
+ * A process that is stopped holds up a load that waits for a run in it no longer than the run
+ * may take, one that it was to do itself until it is seen to compute nothing, and the end of
+ * the host as little.  It is started again each time.
+ */
+static void
+test_stopped_processes(void **state)
+{
+    glow_request *r;
+    int stopped;
+    bench b;
+
+    (void)state;
+    assert_true(begin(&b, LOGGING, 0, 0));
+    add_service(&b, (glow_service_options){0});
+    expect(ask(&b, 1), 1);
+    stopped = stop_process(&b);
+    r = ask(&b, 2);
+    glow_host_add(b.host, b.ctx,
+                  &(glow_service_options){.name = "more", .path = b.path});
+    expect(r, 2);
+    assert_int_not_equal(last_process(b.state), stopped);
+
+    stopped = stop_process(&b);
+    b.ids[0] = 0;
+    assert_false(glow_host_add(
+        b.host, b.ctx, &(glow_service_options){.name = "it", .path = b.path}));
+    assert_string_equal(b.ids, "E1009");
+    while (!glow_host_add(
+        b.host, b.ctx, &(glow_service_options){.name = "it", .path = b.path}))
+        nanosleep(&(struct timespec){.tv_nsec = 10 * MS}, NULL);
+    expect(ask(&b, 3), 3);
+    assert_int_not_equal(last_process(b.state), stopped);
+    stop_process(&b);
+    end(&b);
+}
+
 /* Memory that is not there refuses requests, and does not end the host by SIGBUS. */
 static void
 test_no_memory(void **state)
@@ -773,6 +820,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_wrong_ports),
         cmocka_unit_test(test_other_network),
         cmocka_unit_test(test_kills),
+        cmocka_unit_test(test_stopped_processes),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_changed_tensors),
         cmocka_unit_test(test_sums),
