@@ -40,6 +40,7 @@ typedef struct device {
     glow_run_device_state state; /* suspect: it is to be reset */
     pthread_t resets;            /* the thread that does so */
     enum { NO_RESET, RESETTING, HAS_RESET } reset;
+    int64_t tried; /* when the last reset ended */
     bool host_memory;
     int64_t lost;   /* how often it was */
     int loading;    /* networks, which runs may wait for */

@@ -8,6 +8,8 @@
 
 #include "runtime/state.h"
 
+#define RETRY_NS INT64_C(5000000000) /* between resets of a device that fail */
+
 static void
 earlier(int64_t *at, int64_t other)
 {
@@ -111,17 +113,29 @@ reset(void *user)
     glow_run_unlock(d->host, &t);
     glow_run_lock(d->host, &t);
     d->reset = HAS_RESET;
+    d->tried = glow_now();
     pthread_cond_broadcast(&d->host->changed);
     glow_run_unlock(d->host, &t);
     return NULL;
 }
 
+/* The time when a device that was lost is to be reset; INT64_MAX: it is not. */
+static int64_t
+reset_at(const device *d)
+{
+    if (d->reset != NO_RESET || d->state == GLOW_RUN_DEVICE_READY)
+        return INT64_MAX;
+    if (d->state == GLOW_RUN_DEVICE_SUSPECT)
+        return 0;
+    return d->host->closing ? INT64_MAX : d->tried + RETRY_NS;
+}
+
 /*
  * Starts threads that reset devices, which may take as long as a network takes to be
- * loaded, and ends those that have.  True if some go on.
+ * loaded, and ends those that have.  True if some go on; `next`: when the next one is due.
  */
 static bool
-reset_devices(glow_host *h, todo *t)
+reset_devices(glow_host *h, int64_t now, int64_t *next, todo *t)
 {
     bool some = false;
 
@@ -130,14 +144,16 @@ reset_devices(glow_host *h, todo *t)
             pthread_join(d->resets, NULL);
             d->reset = NO_RESET;
         }
-        if (d->state == GLOW_RUN_DEVICE_SUSPECT && d->reset == NO_RESET) {
+        if (reset_at(d) <= now) {
             if (pthread_create(&d->resets, NULL, reset, d) == 0) {
                 d->reset = RESETTING;
             } else {
                 d->state = GLOW_RUN_DEVICE_LOST;
+                d->tried = now;
                 abandon(d, t);
             }
         }
+        earlier(next, reset_at(d));
         some = some || d->reset == RESETTING;
     }
     return some;
@@ -179,7 +195,7 @@ glow_run_watch(void *user)
         earlier(&next, find_hung(h, now));
         for (service *s = h->services; s; s = s->next)
             earlier(&next, glow_run_batch(s, now, &t));
-        resets = reset_devices(h, &t);
+        resets = reset_devices(h, now, &next, &t);
         if (t.start || t.end || t.batch) {
             glow_run_unlock(h, &t);
             glow_run_lock(h, &t);

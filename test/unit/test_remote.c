@@ -500,6 +500,49 @@ stop_process(const bench *b)
     return process;
 }
 
+/* A device whose process cannot be started again is tried again later. */
+static void
+test_late_start(void **state)
+{
+    static const char *command[] = {NULL, "device", NULL, "0", "0", NULL, NULL};
+    char link[80], number[8];
+    glow_request *r;
+    glow_outcome o;
+    bench b;
+
+    (void)state;
+    open_bench(&b, "remote", "", NULL);
+    write_network(&b, 4);
+    snprintf(link, sizeof link, "%s.program", b.path);
+    assert_int_equal(symlink("/proc/self/exe", link), 0);
+    snprintf(number, sizeof number, "%d", (int)LOGGING);
+    command[2] = number;
+    command[0] = link;
+    command[5] = b.state;
+    assert_true(
+        glow_host_add_device(b.host, b.ctx, &glow_run_device_remote,
+                             &(glow_run_device_options){
+                                 .name = "d",
+                                 .backend = glow_find_backend(b.ctx, "interp"),
+                                 .command = command,
+                             }));
+    add_service(&b, (glow_service_options){0});
+    expect(ask(&b, 1), 1);
+    unlink(link);
+    assert_int_equal(kill(last_process(b.state), SIGKILL), 0);
+    expect_failure(ask(&b, 2), GLOW_RUN_LOST, "");
+    assert_int_equal(symlink("/proc/self/exe", link), 0);
+    do {
+        nanosleep(&(struct timespec){.tv_nsec = 50 * MS}, NULL);
+        r = ask(&b, 3);
+        o = glow_fence_wait(glow_request_fence(r), NEVER, NULL);
+        glow_request_release(r);
+    } while (o == GLOW_RUN_LOST);
+    assert_int_equal(o, GLOW_RUN_DONE);
+    unlink(link);
+    end(&b);
+}
+
 /*
  * A process that is stopped holds up a load that waits for a run in it no longer than the run
  * may take, one that it was to do itself until it is seen to compute nothing, and the end of
@@ -820,6 +863,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_wrong_ports),
         cmocka_unit_test(test_other_network),
         cmocka_unit_test(test_kills),
+        cmocka_unit_test(test_late_start),
         cmocka_unit_test(test_stopped_processes),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_changed_tensors),
