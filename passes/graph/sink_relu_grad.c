@@ -22,12 +22,11 @@
 static glow_value *
 pool_of(const glow_value *y, const glow_node *grad)
 {
-    GLOW_FOR_EACH_USE(u, y)
-    {
+    GLOW_FOR_EACH_USE(u, y) {
         glow_node *n = u->user;
 
-        if (glow_is(n, &glow_op_maxpool) && !n->pred &&
-            n->func == grad->func && n->out[0]->type == grad->in[1]->type &&
+        if (glow_is(n, &glow_op_maxpool) && !n->pred && n->func == grad->func &&
+            n->out[0]->type == grad->in[1]->type &&
             glow_attrs_equal(glow_op_schema(n->op), n->attrs, grad->attrs))
             return n->out[0];
     }
