@@ -536,6 +536,19 @@ glow_service_sizes(glow_service *s, glow_service_size *out, int room)
     return n;
 }
 
+bool
+glow_service_can_run(glow_service *s)
+{
+    bool can = true;
+
+    pthread_mutex_lock(&s->host->lock);
+    for (int i = 0; i < s->n_variants; i++)
+        for (int k = 0; k < s->variants[i].n_parts; k++)
+            can = can && glow_run_choose_device(&s->variants[i].parts[k], NULL);
+    pthread_mutex_unlock(&s->host->lock);
+    return can;
+}
+
 void
 glow_service_count(glow_service *s, glow_service_statistics *out)
 {

@@ -181,6 +181,10 @@ GLOW_API const void *glow_request_output(const glow_request *r,
 GLOW_API void glow_request_cancel(glow_request *r);
 GLOW_API void glow_request_release(glow_request *r);
 
+/* False while a part has no device, since all that could run it were lost: requests end as
+ * `lost` until one of them can be reset. */
+GLOW_API bool glow_service_can_run(glow_service *s);
+
 /* Samples of the largest batch; 1: the service runs no batches. */
 GLOW_API int glow_service_batch(const glow_service *s);
 

@@ -531,6 +531,7 @@ test_late_start(void **state)
     unlink(link);
     assert_int_equal(kill(last_process(b.state), SIGKILL), 0);
     expect_failure(ask(&b, 2), GLOW_RUN_LOST, "");
+    assert_false(glow_service_can_run(b.service));
     assert_int_equal(symlink("/proc/self/exe", link), 0);
     do {
         nanosleep(&(struct timespec){.tv_nsec = 50 * MS}, NULL);
@@ -539,6 +540,7 @@ test_late_start(void **state)
         glow_request_release(r);
     } while (o == GLOW_RUN_LOST);
     assert_int_equal(o, GLOW_RUN_DONE);
+    assert_true(glow_service_can_run(b.service));
     unlink(link);
     end(&b);
 }

@@ -253,6 +253,31 @@ all_statistics(server *s, const model *only)
     return serve_json(200, json_pack("{s:o}", "model_stats", list));
 }
 
+/* True if the model is loaded and has devices left. */
+static bool
+can_serve(server *s, const model *m)
+{
+    glow_service *service =
+        m->ready ? glow_host_find(s->host, m->service) : NULL;
+    bool can = service && glow_service_can_run(service);
+
+    if (service)
+        glow_service_release(service);
+    return can;
+}
+
+/* The answer to whether the model is ready. */
+static answer
+readiness(server *s, const model *m)
+{
+    if (can_serve(s, m))
+        return serve_json(200, json_pack("{s:b}", "ready", 1));
+    return serve_error(503,
+                       m->ready ? "model %s has lost its devices"
+                                : "model %s is not loaded",
+                       m->name);
+}
+
 /* An answer to `whole`, of which `path` comes behind /v2/models. */
 static answer
 answer_model(server *s, const char *method, const char *path, const char *whole)
@@ -272,8 +297,7 @@ answer_model(server *s, const char *method, const char *path, const char *whole)
         return m->ready ? metadata(s, m)
                         : serve_error(404, "model %s is not loaded", m->name);
     if (strcmp(path, "/ready") == 0)
-        return m->ready ? serve_json(200, json_pack("{s:b}", "ready", 1))
-                        : serve_error(503, "model %s is not loaded", m->name);
+        return readiness(s, m);
     return all_statistics(s, m);
 }
 
@@ -337,7 +361,7 @@ is_ready(server *s)
 
     pthread_mutex_lock(&s->lock);
     for (const model *m = s->models; m; m = m->next)
-        ready = ready && m->ready;
+        ready = ready && can_serve(s, m);
     pthread_mutex_unlock(&s->lock);
     return ready;
 }
