@@ -263,7 +263,7 @@ noise_of(double size, double h)
     return (double)ROUNDINGS * DBL_EPSILON * fabs(size) / (h / 2);
 }
 
-/* How far `x` and `y` are apart above the noise, as a part of the scale. */
+/* The distance of `x` and `y` above the noise, as a part of the scale. */
 static double
 apart(const probe *p, double x, double y)
 {

@@ -203,7 +203,7 @@ list_kept(train *t, const glow_module *m)
 
 enum { HASHED = 64 }; /* samples of a source, evenly spaced */
 
-/* What a source gives: its samples, and how they are changed. */
+/* The samples of a source, and the changes made to them. */
 static void
 put_source(glow_buf *b, const train_source *s)
 {
