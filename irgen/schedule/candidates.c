@@ -6,8 +6,9 @@
  * place where it is sliced, saves a copy, but may keep the whole live for longer.
  * So orders are searched with all such parts joined, with each element counted
  * once, and, if the best is not proved least, with all parts copied, then, while
- * the budget lasts, with those parts copied that the best program so far copies,
- * and by each rule.
+ * the budget lasts, with those parts copied that the best program so far copies.
+ * Each of these searches has a part of the budget, and the choice of the best
+ * program is searched again with all of it.  Rules are tried last.
  *
  * The peak is that of the program: the passes that share buffers run on the order
  * that was found (irgen/sharing/replay.c).  The bound holds for all orders and all
@@ -31,6 +32,10 @@ const glow_schedule_options glow_schedule_defaults = {
    estimate of the search steps in that time, so that large graphs end. */
 enum { REPLAY = 512 };
 
+/* Each choice of parts is searched with this part of the budget, or as many steps if that
+   is more; then the best of them with all of the budget. */
+enum { RACE = 8, LEAST_RACE = 1000000 };
+
 /* An order, and the memory of the program made of it. */
 typedef struct plan {
     const bool *apart; /* by operand: it is copied; NULL: none is */
@@ -44,8 +49,9 @@ typedef struct scheduler {
     glow_func *f;
     const glow_schedule_options *options;
     const glow_values *values;
-    int64_t *left; /* steps for optional candidates */
-    plan *last;    /* the one measured last, of NULL for `apart` */
+    int64_t budget; /* steps of one search */
+    int64_t *left;  /* steps for optional candidates */
+    plan *last;     /* the one measured last, of NULL for `apart` */
 } scheduler;
 
 static glow_memory_model *
@@ -92,7 +98,7 @@ find(const scheduler *s, const glow_memory_model *m,
      glow_order_strategy strategy, plan *p)
 {
     return glow_order_find(glow_run_scratch(s->run), &m->problem, strategy,
-                           s->options->budget, &p->order) &&
+                           s->budget, &p->order) &&
            measure(s, p);
 }
 
@@ -143,23 +149,31 @@ try_apart(const scheduler *s, const bool *apart, glow_order_strategy strategy,
     return true;
 }
 
-/* Tries all parts copied, then the parts that the best program so far copies. */
+/* Tries those parts copied that the best program so far copies. */
 static bool
-try_copies(const scheduler *s, const glow_memory_model *joined,
-           glow_order_strategy strategy, plan *best)
+try_own_copies(const scheduler *s, const glow_memory_model *joined,
+               glow_order_strategy strategy, plan *best)
 {
     bool *apart = GLOW_NEW_ARRAY(glow_run_scratch(s->run), bool,
                                  (size_t)joined->n_operands + 1);
     bool some = false;
 
-    if (best->use.peak > best->order.bound &&
-        !try_apart(s, joined->shares, strategy, best))
-        return false;
     for (uint32_t i = 0; i < joined->n_operands; i++) {
         apart[i] = joined->shares[i] && !best->model->shares[i];
         some |= apart[i];
     }
-    return !some || !is_open(s, best) || try_apart(s, apart, strategy, best);
+    return !some || try_apart(s, apart, strategy, best);
+}
+
+/* Tries all parts copied, then the parts that the best program so far copies. */
+static bool
+try_copies(const scheduler *s, const glow_memory_model *joined,
+           glow_order_strategy strategy, plan *best)
+{
+    if (best->use.peak > best->order.bound &&
+        !try_apart(s, joined->shares, strategy, best))
+        return false;
+    return !is_open(s, best) || try_own_copies(s, joined, strategy, best);
 }
 
 /* glow_func_may_have would count nodes that were erased since. */
@@ -189,11 +203,31 @@ try_least(const scheduler *s, glow_order_strategy strategy, plan *best)
     plan p = {0};
 
     if (!glow_memory_least(s->run, s->f, s->values, align, &least, &maker) ||
-        !glow_order_find(glow_run_scratch(s->run), &least, strategy,
-                         s->options->budget, &p.order) ||
+        !glow_order_find(glow_run_scratch(s->run), &least, strategy, s->budget,
+                         &p.order) ||
         !measure(s, &p) || glow_add_overflow(p.order.bound, align - 1, &bound))
         return false;
     raise_bound(best, bound / align * align);
+    consider(&p, best);
+    return true;
+}
+
+/* Searches the best choice of parts so far with all of the budget, if it is open. */
+static bool
+search_best(scheduler *s, const glow_memory_model *joined,
+            glow_order_strategy strategy, plan *best)
+{
+    plan p = {0};
+
+    if (s->budget == s->options->budget || best->use.peak <= best->order.bound)
+        return true;
+    s->budget = s->options->budget;
+    if (best->apart)
+        return try_apart(s, best->apart, strategy, best) &&
+               (best->use.peak <= best->order.bound ||
+                try_own_copies(s, joined, strategy, best));
+    if (!find(s, joined, strategy, &p))
+        return false;
     consider(&p, best);
     return true;
 }
@@ -242,13 +276,17 @@ sink_views(const scheduler *s, const glow_memory_model *joined, plan *best)
 }
 
 static bool
-find_best(const scheduler *s, plan *given, plan *best)
+find_best(scheduler *s, plan *given, plan *best)
 {
     glow_order_strategy strategy = s->options->strategy;
     glow_memory_model *m = model(s, NULL, NULL);
 
+    if (strategy == GLOW_ORDER_AUTO && has_parts(s) && s->budget > LEAST_RACE)
+        s->budget =
+            s->budget / RACE > LEAST_RACE ? s->budget / RACE : LEAST_RACE;
     if (!m || !find(s, m, GLOW_ORDER_GIVEN, given) ||
-        !try_strategy(s, m, strategy, best))
+        !try_strategy(s, m, strategy, best) ||
+        !search_best(s, m, strategy, best))
         return false;
     if (strategy == GLOW_ORDER_AUTO) {
         consider(given, best);
@@ -383,8 +421,12 @@ glow_schedule_find(glow_pass_run *run, glow_func *f,
 {
     int64_t left = options->budget;
     plan given = {0}, best = {0}, last = {0};
-    scheduler s = {
-        .run = run, .f = f, .options = options, .left = &left, .last = &last};
+    scheduler s = {.run = run,
+                   .f = f,
+                   .options = options,
+                   .budget = options->budget,
+                   .left = &left,
+                   .last = &last};
 
     s.values = glow_values_new(glow_run_scratch(run), f);
     if (!find_best(&s, &given, &best))
