@@ -25,7 +25,7 @@
  * The function is scheduled afterwards, so that cse, which leaves scheduled
  * functions alone, does not undo the clones.
  *
- * Time: three schedules of small budget, which decide, and one of less than half of the
+ * Time: three schedules of small budget, which decide, and one of a tenth of the
  * budget of `schedule`, which searches again from this order; otherwise linear in the
  * operands.
  */
@@ -36,7 +36,7 @@
 enum {
     LEAST_PART = 16,      /* least part of the bytes of one node */
     BUDGET = 500000,      /* steps of searching for each schedule compared, */
-    LAST_BUDGET = 4000000 /* and for the order of the result */
+    LAST_BUDGET = 1000000 /* and for the order of the result */
 };
 
 /* True for the definitions that are cloned, of one result each. */
