@@ -58,7 +58,7 @@ score_tile(maker *m, cg_value row, int rows)
     glow_cpu_emit_tile(
         g, &t, rows, valid, q.at,
         attention_work_at(m, m->at.keys, cg_mulc(g, l.i, s->depth * s->panel)),
-        NULL, cg_i64(g, 0), cg_i64(g, 1), false, acc);
+        (cpu_ahead){NULL, NULL}, cg_i64(g, 0), cg_i64(g, 1), false, acc);
     at = cg_mulc(g, cg_sub(g, l.i, m->first), s->panel);
     at = cg_add(g, attention_scores_at(m, row), at);
     for (int r = 0; r < rows; r++)
@@ -169,7 +169,8 @@ sum_panel(maker *m, cg_value row, int rows, cg_value panel, bool is_last)
     cg_value values =
         attention_work_at(m, m->at.values, cg_mulc(g, from, s->v_panel));
 
-    glow_cpu_emit_tile(g, &t, rows, valid, scores, values, NULL, cg_i64(g, 0),
+    glow_cpu_emit_tile(g, &t, rows, valid, scores, values,
+                       (cpu_ahead){NULL, NULL}, cg_i64(g, 0),
                        cg_sub(g, m->last, m->first), false, acc);
     if (!attention_is_streamed(s)) {
         finish_panel(m, row, rows, panel, is_last, acc);

@@ -269,6 +269,69 @@ ahead_of(const maker *m, cg_value line, cg_value tile)
                       cg_addc(g, cg_mulc(g, number, share), group));
 }
 
+/*
+ * Lines of the input that are read first by the tiles of one block of lines, and so are
+ * prefetched by those of the block before.  Where each group of channels reads all lines,
+ * a block is a line.
+ */
+static int64_t
+block_lines(const maker *m)
+{
+    return m->s.lines < m->d.out_h ? m->s.lines : 1;
+}
+
+/*
+ * Chooses how many lines of the cache of the input of the next block each chunk
+ * prefetches, where no cache holds the input: a tile reads several rows of it, of a few
+ * lines each, which end before the hardware has found that they are sequential.  The first
+ * group of channels would wait for memory.
+ */
+static void
+plan_input(maker *m)
+{
+    const direct *d = &m->d;
+    int64_t lines = block_lines(m), bytes;
+    int64_t panels = m->s.lines < d->out_h ? glow_cpu_channel_groups(&m->s) : 1;
+    int64_t chunks = panels * lines * line_tiles(m) * d->kernel_h *
+                     glow_cpu_tile_chunks(&m->at.tile);
+
+    m->at.tile.input_ahead = 0;
+    if (chunks <= 0 || !d->packed || d->widens || d->groups > 1 ||
+        d->flat.cut || d->kernel_h < d->stride_h ||
+        d->batch * glow_cpu_pixels_in(d) * d->pixel <=
+            m->j->g->target->cache_bytes)
+        return;
+    bytes = lines * d->stride_h * d->in_w * d->pixel;
+    bytes = cg_ceil_div(bytes, CPU_LINE * chunks);
+    m->at.tile.input_ahead =
+        bytes < CPU_MOST_AHEAD ? (int)bytes : CPU_MOST_AHEAD;
+}
+
+/* Address of the input that tile `tile` of `line` prefetches. */
+static cg_value
+input_ahead_of(const maker *m, cg_value line, cg_value tile)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    int64_t lines = block_lines(m), row = d->in_w * d->pixel;
+    int64_t reach = (d->kernel_h - 1) * d->dilation_h + 1 - d->pad_h;
+    int64_t share = m->at.tile.input_ahead * CPU_LINE * d->kernel_h *
+                    glow_cpu_tile_chunks(&m->at.tile);
+    bool is_block = m->s.lines < d->out_h;
+    cg_value first = is_block ? m->at.line0 : line, number = tile, at;
+
+    if (!m->at.tile.input_ahead)
+        return NULL;
+    if (is_block) {
+        number = cg_sub(g, line, first);
+        number = cg_add(g, number, cg_mulc(g, m->at.group_number, lines));
+        number = cg_add(g, cg_mulc(g, number, line_tiles(m)), tile);
+    }
+    at = cg_mulc(g, cg_addc(g, first, lines - 1), d->stride_h * row);
+    at = cg_add(g, at, cg_mulc(g, number, share));
+    return glow_cg_at(g, m->at.in, cg_addc(g, at, reach * row));
+}
+
 /* The number of a pixel of the result. */
 static cg_value
 pixel_of(const maker *m, cg_value line, cg_value x)
@@ -327,10 +390,12 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
         prefetch_epilogue(m, r, pixel_of(m, line, x));
     if (d->kernel_h * d->kernel_w > 0) {
         cg_value in = glow_cg_at(g, m->at.in, cg_mulc(g, at, d->pixel));
+        cpu_ahead ahead = {ahead_of(m, line, tile),
+                           input_ahead_of(m, line, tile)};
 
         glow_cpu_emit_tile(g, &m->at.tile, r->rows, r->valid, in, m->at.weights,
-                           ahead_of(m, line, tile), taps.first, taps.last,
-                           !always_has_taps(d), acc);
+                           ahead, taps.first, taps.last, !always_has_taps(d),
+                           acc);
     }
     if (d->flat.cut) {
         kept k = kept_of(m, r->rows, line, tile);
@@ -490,6 +555,7 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
         (d->packed ? blocks * lanes : d->outputs) * glow_cpu_weight_size(d);
     plan_reading(m, d->kernel_h * d->kernel_w * m->at.tile.depth *
                         m->at.tile.w_depth);
+    plan_input(m);
     begin_channels(m, &l, from / m->s.blocks, count);
     m->at.group_number = cg_addc(g, l.i, from / m->s.blocks);
     m->at.channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);

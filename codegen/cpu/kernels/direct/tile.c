@@ -22,7 +22,7 @@
 #include "codegen/cpu/kernels/direct/tile.h"
 #include "codegen/cpu/kernels/direct/narrow.h"
 
-/* The state of the loops: sums, then two or three pointers. */
+/* The state of the loops: sums, then two to four pointers. */
 typedef struct state {
     cg_value value[CG_MAX_CARRIED];
     int sums, count;
@@ -40,16 +40,23 @@ w_of(state *s)
     return &s->value[s->sums + 1];
 }
 
+/* The pointer to weights to prefetch, if any, then that to input. */
 static cg_value *
 ahead_of(state *s)
 {
     return &s->value[s->sums + 2];
 }
 
+static cg_value *
+input_ahead_of(const cpu_tile *t, state *s)
+{
+    return &s->value[s->sums + (t->ahead ? 3 : 2)];
+}
+
 bool
 glow_cpu_fits_tile(int64_t rows, int64_t blocks)
 {
-    return rows * blocks <= CG_MAX_CARRIED - 3;
+    return rows * blocks <= CG_MAX_CARRIED - 4;
 }
 
 int64_t
@@ -159,14 +166,13 @@ load_weights(cg *g, const cpu_tile *t, cg_value at, int block, bool half)
  * their order; at the head of the chunk it does not.
  */
 static void
-prefetch(cg *g, const cpu_tile *t, state *s)
+prefetch(cg *g, int lines, cg_value *at)
 {
-    if (!t->ahead)
-        return;
-    for (int i = 0; i < t->ahead; i++)
-        glow_cg_prefetch(g, glow_cg_atc(g, *ahead_of(s), (int64_t)i * CPU_LINE),
-                         false, 2);
-    *ahead_of(s) = glow_cg_atc(g, *ahead_of(s), (int64_t)t->ahead * CPU_LINE);
+    for (int i = 0; i < lines; i++)
+        glow_cg_prefetch(g, glow_cg_atc(g, *at, (int64_t)i * CPU_LINE), false,
+                         2);
+    if (lines)
+        *at = glow_cg_atc(g, *at, (int64_t)lines * CPU_LINE);
 }
 
 /*
@@ -180,7 +186,8 @@ chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
     cg_value in = glow_cg_base(g, *in_of(s)), w = glow_cg_base(g, *w_of(s));
     int64_t size = step_of(t);
 
-    prefetch(g, t, s);
+    prefetch(g, t->ahead, ahead_of(s));
+    prefetch(g, t->input_ahead, input_ahead_of(t, s));
     for (int tap = 0; tap < t->taps; tap++) {
         bool any = false;
 
@@ -273,7 +280,7 @@ sweep(cg *g, const cpu_tile *t, int rows, const bool *valid, state *s)
 
 void
 glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
-                   cg_value in, cg_value w, cg_value ahead, cg_value first,
+                   cg_value in, cg_value w, cpu_ahead ahead, cg_value first,
                    cg_value last, bool guarded, cg_value *acc)
 {
     int64_t weights = glow_cpu_tile_weights(t);
@@ -283,10 +290,13 @@ glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
     state s = {.sums = rows * t->blocks};
     cg_loop l;
 
-    s.count = s.sums + (t->ahead ? 3 : 2);
+    s.count = s.sums + 2 + (t->ahead > 0) + (t->input_ahead > 0);
     for (int i = 0; i < s.sums; i++)
         s.value[i] = acc[i];
-    *ahead_of(&s) = ahead;
+    if (t->ahead)
+        *ahead_of(&s) = ahead.weights;
+    if (t->input_ahead)
+        *input_ahead_of(t, &s) = ahead.input;
     in = glow_cg_opaque(g, in);
     *in_of(&s) = glow_cg_at(g, in, cg_mulc(g, first, t->tap_row));
     *w_of(&s) = glow_cg_at(g, w, cg_mulc(g, first, weights));

@@ -26,7 +26,8 @@ typedef struct cpu_tile {
     int64_t row_step, tap_row, tap_step; /* bytes */
     int64_t w_depth;                     /* bytes from one d to the next */
     int64_t w_block;
-    int ahead;   /* lines to prefetch for each chunk */
+    int ahead;       /* lines of weights to prefetch for each chunk */
+    int input_ahead; /* lines of input, likewise */
     int streams; /* equal parts of the depth that are read side by side, or 0 */
     cpu_numbers numbers;
     bool odd; /* the last pair is one number, or vector `tail` */
@@ -35,6 +36,11 @@ typedef struct cpu_tile {
     int64_t pair_step;
     const glow_type *weights; /* type in memory, for CPU_NARROW */
 } cpu_tile;
+
+/* Addresses to prefetch from; NULL where the tile prefetches no lines. */
+typedef struct cpu_ahead {
+    cg_value weights, input;
+} cpu_ahead;
 
 /* True if a loop can carry the sums of `rows` x `blocks` vectors. */
 bool glow_cpu_fits_tile(int64_t rows, int64_t blocks);
@@ -52,11 +58,11 @@ int glow_cpu_tile_ahead(const cpu_tile *t, int64_t weights, int64_t times);
 /*
  * Sums up over i from `first` to `last` (i64; not empty unless `guarded`) into
  * acc[row * blocks + block], which hold the initial values.  valid[row * taps +
- * j] is true for taps within the input.  `ahead` is the address to prefetch
- * from; NULL if t->ahead is 0.
+ * j] is true for taps within the input.
  */
 void glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
-                        cg_value in, cg_value w, cg_value ahead, cg_value first,
-                        cg_value last, bool guarded, cg_value *acc);
+                        cg_value in, cg_value w, cpu_ahead ahead,
+                        cg_value first, cg_value last, bool guarded,
+                        cg_value *acc);
 
 #endif

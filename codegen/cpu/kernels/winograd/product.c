@@ -37,7 +37,8 @@ make_rows(maker *m, const product *x, int rows, cg_value first)
     const cpu_winograd *w = &m->w;
     const cpu_tile *t = &x->tile;
     int64_t share = t->ahead * CPU_LINE * glow_cpu_tile_chunks(t);
-    cg_value acc[CG_MAX_CARRIED], ahead = NULL, in, out;
+    cg_value acc[CG_MAX_CARRIED], in, out;
+    cpu_ahead ahead = {NULL, NULL};
     bool valid[CG_MAX_CARRIED];
 
     for (int i = 0; i < rows * t->blocks; i++)
@@ -49,7 +50,7 @@ make_rows(maker *m, const product *x, int rows, cg_value first)
         cg_value number =
             LLVMBuildSDiv(g->builder, first, cg_i64(g, m->p.rows), "");
 
-        ahead = glow_cg_at(
+        ahead.weights = glow_cg_at(
             g, x->weights,
             cg_addc(g, cg_mulc(g, number, share), weights_of(m, t->blocks)));
     }
