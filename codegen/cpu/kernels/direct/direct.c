@@ -515,9 +515,10 @@ input_of(const maker *m)
 {
     cg *g = m->j->g;
     const direct *d = &m->d;
+    int64_t pixel = d->flat.from ? d->flat.from : d->pixel;
     cg_value at =
         glow_cg_at(g, m->j->in[0].at,
-                   cg_mulc(g, m->at.batch, glow_cpu_pixels_in(d) * d->pixel));
+                   cg_mulc(g, m->at.batch, glow_cpu_pixels_in(d) * pixel));
 
     return glow_cg_at(
         g, at, cg_mulc(g, m->at.group, d->channels * glow_cpu_depth_size(d)));
@@ -584,9 +585,11 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
                                      ? glow_cpu_group_bytes(d, &m->s, blocks)
                                      : blocks * m->at.tile.w_block));
     if (d->flat.cut)
-        m->at.weights = glow_cg_at(
-            g, m->at.weights,
-            cg_mulc(g, m->at.part, d->flat.cut * m->at.tile.w_depth));
+        m->at.weights =
+            glow_cg_at(g, m->at.weights,
+                       cg_mulc(g, m->at.part,
+                               d->kernel_h * d->kernel_w * d->flat.cut *
+                                   m->at.tile.w_depth));
     make_lines(m, first, end);
     glow_cg_loop_end(g, &l, NULL);
 }
@@ -612,6 +615,51 @@ make_block(maker *m, cg_value weights, cg_value first, cg_value end)
                       glow_cg_atc(g, weights, done), first, end);
 }
 
+/* Copies m->at.tile.depth elements of all pixels at `in` to scratch; returns their address. */
+static cg_value
+copy_part(maker *m, cg_value in)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    int64_t depth = m->at.tile.depth, lanes = m->s.lanes;
+    int64_t whole = depth / lanes * lanes;
+    cg_value part =
+        glow_cg_atc(g, m->j->scratch, glow_cpu_kept_bytes(d, &m->s));
+    cg_loop pixels, l;
+
+    glow_cg_for(g, &pixels, glow_cpu_pixels_in(d));
+
+    cg_value from = glow_cg_at(g, in, cg_mulc(g, pixels.i, d->flat.from));
+    cg_value to = glow_cg_at(g, part, cg_mulc(g, pixels.i, d->pixel));
+
+    if (whole) {
+        glow_cg_for(g, &l, whole / lanes);
+
+        cg_value at = cg_mulc(g, l.i, lanes * 4);
+        cg_value v = glow_cg_load_raw(g, glow_cg_vector(g->f32, (int)lanes),
+                                      glow_cg_at(g, from, at));
+
+        glow_cg_store_raw(g, v, glow_cg_at(g, to, at));
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (whole < depth) {
+        LLVMTypeRef t = glow_cg_vector(g->f32, (int)(depth - whole));
+
+        glow_cg_store_raw(
+            g, glow_cg_load_raw(g, t, glow_cg_atc(g, from, whole * 4)),
+            glow_cg_atc(g, to, whole * 4));
+    }
+    glow_cg_loop_end(g, &pixels, NULL);
+    return part;
+}
+
+/* Sets m->at.in to the part of the input at `in`. */
+static void
+begin_part(maker *m, cg_value in)
+{
+    m->at.in = m->d.flat.from ? copy_part(m, in) : in;
+}
+
 /* Computes a block in passes over parts of the depth, if it is cut. */
 static void
 make_parts(maker *m, cg_value weights, cg_value first, cg_value end)
@@ -628,13 +676,13 @@ make_parts(maker *m, cg_value weights, cg_value first, cg_value end)
         m->at.tile.depth = d->flat.cut;
         glow_cg_for(g, &l, whole);
         m->at.part = l.i;
-        m->at.in = glow_cg_at(g, in, cg_mulc(g, m->at.part, part));
+        begin_part(m, glow_cg_at(g, in, cg_mulc(g, m->at.part, part)));
         make_block(m, weights, first, end);
         glow_cg_loop_end(g, &l, NULL);
         m->at.keeps = false;
         m->at.tile.depth = d->channels - whole * d->flat.cut;
         m->at.part = cg_i64(g, whole);
-        m->at.in = glow_cg_atc(g, in, whole * part);
+        begin_part(m, glow_cg_atc(g, in, whole * part));
     }
     make_block(m, weights, first, end);
     m->at.in = in;

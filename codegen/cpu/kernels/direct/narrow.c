@@ -138,7 +138,7 @@ glow_cpu_direct_room(const cpu_target *t, const cpu_direct *from)
     cpu_shape s = glow_cpu_direct_shape(t, &d);
 
     if (!d.widens)
-        return glow_cpu_kept_bytes(&d, &s);
+        return glow_cpu_parts_bytes(&d, &s);
     return glow_cpu_room(lines_read(&d, glow_cpu_lines_of(t, &d, &s)),
                          d.in_w * d.pixel);
 }

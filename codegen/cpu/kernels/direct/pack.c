@@ -55,9 +55,10 @@ second_of(const direct *d, const cpu_filter *src, int64_t k)
     return d->form.numbers == CPU_PAIRS && whole ? src->depth : 0;
 }
 
+/* Depths `from` to `end` of a group of `blocks` vectors of outputs. */
 static void *
-pack_group(const direct *d, const shape *s, const cpu_filter *src,
-           int64_t group, int64_t vector, int blocks, void *to)
+pack_part(const direct *d, const shape *s, const cpu_filter *src, int64_t group,
+          int64_t vector, int blocks, int64_t from, int64_t end, void *to)
 {
     pack_fn pack = d->form.numbers == CPU_FLOATS ? pack_floats
                    : d->form.dots                ? glow_cpu_pack_dots
@@ -66,8 +67,8 @@ pack_group(const direct *d, const shape *s, const cpu_filter *src,
     int64_t depth = src->depth * (d->form.dots ? d->form.dots : pairs ? 2 : 1);
 
     for (int64_t i = 0; i < d->kernel_h; i++)
-        for (int64_t c = 0; c < d->channels; c += s->unit) {
-            int64_t left = d->channels - c;
+        for (int64_t c = from; c < end; c += s->unit) {
+            int64_t left = end - c;
             int64_t count = left < s->unit ? left : s->unit;
 
             for (int64_t j = 0; j < d->kernel_w; j++)
@@ -78,6 +79,20 @@ pack_group(const direct *d, const shape *s, const cpu_filter *src,
                               second_of(d, src, k), vector * s->lanes,
                               (vector + blocks) * s->lanes, to);
         }
+    return to;
+}
+
+static void *
+pack_group(const direct *d, const shape *s, const cpu_filter *src,
+           int64_t group, int64_t vector, int blocks, void *to)
+{
+    int64_t part = d->flat.cut ? d->flat.cut : d->channels;
+
+    for (int64_t c = 0; c < d->channels; c += part) {
+        int64_t end = c + part < d->channels ? c + part : d->channels;
+
+        to = pack_part(d, s, src, group, vector, blocks, c, end, to);
+    }
     return to;
 }
 

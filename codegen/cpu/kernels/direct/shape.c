@@ -18,6 +18,8 @@
 #define SHORT 160        /* multiplications of a sum */
 #define WAY 4096         /* bytes of a way of the L1 cache, on all x86-64 */
 #define WAYS 16          /* of the L1 cache, at most */
+#define CUT_PANELS 4     /* of a part of the depth, that the cache holds */
+#define LEAST_TILES 8    /* that read a panel, for a cut to pay */
 #define LEAST_CUT 256 /* of the depth: sums are kept and read once for each */
 
 typedef cpu_direct direct;
@@ -310,14 +312,57 @@ is_row(const direct *d)
            (d->out_w - 1) * d->stride_w + reach < d->in_w;
 }
 
+/*
+ * Part of the depth of a window of several taps that is summed up for all results at once,
+ * 0: all of it.  A panel of weights that outgrows the cache is read from beyond it for each
+ * tile: three by three taps of 2048 channels to 32 outputs are 2.4 MB.
+ */
+static int64_t
+window_cut_of(const cpu_target *t, const direct *d)
+{
+    shape s = glow_cpu_direct_shape(t, d);
+    int64_t group = glow_cpu_group_bytes(d, &s, s.blocks);
+    int64_t parts = cg_ceil_div(group, t->cache_bytes / CUT_PANELS), cut;
+
+    if (!d->packed || !d->may_dot || d->by_panels || d->w_batch ||
+        d->form.numbers != CPU_FLOATS || d->groups != 1 ||
+        group <= t->cache_bytes ||
+        d->out_h * cg_ceil_div(d->out_w, s.rows) < LEAST_TILES ||
+        glow_cpu_knob(t, CPU_KNOB_LINES, 0))
+        return 0;
+    cut = cg_ceil_div(d->channels, parts * s.unit) * s.unit;
+    return cut < d->channels ? cut : 0;
+}
+
+/*
+ * Has each part of a cut depth copied to scratch, at an odd number of cache lines, unless
+ * the cache is far from holding it: in the operand its pixels are in few sets of the cache.
+ */
+static void
+copy_parts(const cpu_target *t, direct *d)
+{
+    int64_t size = d->flat.cut * (int64_t)sizeof(float);
+    int64_t pitch = (cg_ceil_div(size, CPU_LINE) | 1) * CPU_LINE;
+
+    if (!size || glow_cpu_pixels_in(d) * pitch > 4 * t->cache_bytes)
+        return;
+    d->flat.from = d->pixel;
+    d->pixel = pitch;
+}
+
 direct
 glow_cpu_flattened(const cpu_target *t, direct d)
 {
     int64_t pixels, all, tiles, most;
 
     d = glow_cpu_with_numbers(t, d);
-    if ((!is_flat(&d) && !is_row(&d)) || d.apart_w)
+    if (d.apart_w)
         return d;
+    if (!is_flat(&d) && !is_row(&d)) {
+        d.flat.cut = window_cut_of(t, &d);
+        copy_parts(t, &d);
+        return d;
+    }
     pixels = d.out_h * d.out_w * (d.w_batch ? 1 : d.batch);
     all = is_row(&d) ? d.in_w : pixels;
     d.batch = d.w_batch ? d.batch : 1;
@@ -405,10 +450,19 @@ glow_cpu_packed_bytes(const direct *d, const shape *s)
 int64_t
 glow_cpu_kept_bytes(const direct *d, const shape *s)
 {
-    int64_t tiles = d->flat.cut ? d->out_h * (d->out_w / s->rows) : 0;
+    int64_t tiles = d->flat.cut ? d->out_h * cg_ceil_div(d->out_w, s->rows) : 0;
     int64_t tile = s->rows * s->blocks * s->lanes * (int64_t)sizeof(float);
 
     return glow_cpu_room(tiles * glow_cpu_channel_groups(s), tile);
+}
+
+int64_t
+glow_cpu_parts_bytes(const direct *d, const cpu_shape *s)
+{
+    int64_t copied = d->flat.from ? glow_cpu_pixels_in(d) * d->pixel : 0;
+    int64_t kept = glow_cpu_kept_bytes(d, s), sum;
+
+    return glow_add_overflow(kept, copied, &sum) ? INT64_MAX : sum;
 }
 
 int

@@ -95,5 +95,7 @@ cg_value glow_cpu_turn_group(cpu_job *j, const cpu_direct *d,
 
 /* Bytes of the partial sums, if the depth is cut. */
 int64_t glow_cpu_kept_bytes(const cpu_direct *d, const cpu_shape *s);
+/* The same, and of a part of the input behind them, if it is copied. */
+int64_t glow_cpu_parts_bytes(const cpu_direct *d, const cpu_shape *s);
 
 #endif

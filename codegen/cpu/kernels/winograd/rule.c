@@ -215,6 +215,28 @@ with_weights(const cpu_target *t, double work, double weights, double times)
     return reading > work ? reading : work;
 }
 
+/*
+ * The taps whose weights direct convolution reads, over all tiles of `rows` windows of an
+ * axis: those within the input for any of the windows.
+ */
+static int64_t
+read_taps(int64_t in, int64_t out, int64_t pad, int64_t apart, int64_t rows)
+{
+    int64_t taps = 0;
+
+    for (int64_t first = 0; first < out; first += rows)
+        for (int64_t j = 0; j < 3 * apart; j += apart) {
+            int64_t last = lesser(first + rows, out) - 1;
+
+            taps += first + j < in + pad && last + j >= pad;
+        }
+    return taps;
+}
+
+/*
+ * Direct convolution cuts the depth of panels of weights that outgrow the cache, unless
+ * there are groups of channels.
+ */
 static double
 direct_cycles(const cpu_target *t, const cpu_winograd *w)
 {
@@ -224,12 +246,14 @@ direct_cycles(const cpu_target *t, const cpu_winograd *w)
                   (double)valid_taps(w->in_w, w->out_w, w->pad_w, w->apart_w);
     double depth = (double)(w->groups * w->channels);
     double weights = 9 * depth * vectors * lanes * 4;
-    double tiles = (double)(w->out_h * cg_ceil_div(w->out_w, DIRECT_ROWS));
+    double reads =
+        (double)read_taps(w->in_h, w->out_h, w->pad_h, w->apart_h, 1) *
+        (double)read_taps(w->in_w, w->out_w, w->pad_w, w->apart_w, DIRECT_ROWS);
     double work = taps * depth * vectors / t->multiplies;
     double group = 9 * depth * 2 * lanes * 4; /* read for each tile */
+    bool is_cached = w->groups == 1 || group <= 2 * (double)t->cache_bytes;
     double cached =
-        weights * tiles /
-        (group <= 2 * (double)t->cache_bytes ? CACHED_BYTES : FAR_BYTES);
+        weights / 9 * reads / (is_cached ? CACHED_BYTES : FAR_BYTES);
 
     if (group <= CPU_NEAR_BYTES)
         cached = 0;
