@@ -11,15 +11,15 @@
 GLOW_BEGIN
 
 /*
- * Convolution of 3 x 3 by Winograd's transforms: fewer multiplications, more
- * weights, and an error that is relative to the largest results around.  Those of
- * quantized elements are exact.
+ * Convolution by Winograd's transforms: fewer multiplications, more weights, and an
+ * error that is relative to the largest results around.  Those of quantized elements,
+ * of 3 x 3, are exact.
  */
 typedef enum glow_winograd {
     GLOW_WINOGRAD_AUTO, /* where it is expected to take less time */
     GLOW_WINOGRAD_OFF,
-    GLOW_WINOGRAD_2, /* F(2 x 2, 3 x 3) wherever it can be done */
-    GLOW_WINOGRAD_4, /* F(4 x 4, 3 x 3) */
+    GLOW_WINOGRAD_2, /* F(2) wherever it can be done */
+    GLOW_WINOGRAD_4, /* F(4) */
 } glow_winograd;
 
 /*

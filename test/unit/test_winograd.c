@@ -1,7 +1,7 @@
 /*
  * Winograd's convolution against the evaluator, which sums up as double: the
- * bounds that winograd.h states, for F(2) and F(4) and several widths of
- * vectors.
+ * bounds that winograd.h states, for F(2) and F(4), several kernels and several widths
+ * of vectors.
  */
 
 #include "unit.h"
@@ -19,6 +19,7 @@ typedef struct conv {
     int64_t pads[4]; /* top, left, bottom, right */
     bool bias, stacked;
     int64_t holes[2]; /* pixels that the kernel leaves out, down and across */
+    int64_t taps[2];  /* of the kernel, down and across */
 } conv;
 
 typedef struct fixture {
@@ -80,10 +81,12 @@ build(fixture *t, const conv *c, glow_kind kind)
         b, convolution,
         GLOW_IN(x,
                 constant(t,
-                         GLOW_DIMS_OF(c->outputs, 3, 3, c->channels / c->group),
+                         GLOW_DIMS_OF(c->outputs, c->taps[0], c->taps[1],
+                                      c->channels / c->group),
                          1),
                 c->bias ? constant(t, GLOW_DIMS_OF(c->outputs), 2) : NULL),
-        .kernels = GLOW_DIMS_OF(3, 3), .strides = GLOW_DIMS_OF(1, 1),
+        .kernels = GLOW_DIMS_OF(c->taps[0], c->taps[1]),
+        .strides = GLOW_DIMS_OF(1, 1),
         .pads = GLOW_DIMS_OF(c->pads[0], c->pads[1], c->pads[2], c->pads[3]),
         .group = c->group,
         .dilation = GLOW_DIMS_OF(1 + c->holes[0], 1 + c->holes[1]));
@@ -160,7 +163,10 @@ static int64_t
 transformed_bytes(const conv *c, const glow_target_options *code)
 {
     const glow_cpu_options *own = code->options;
-    int64_t points = own->winograd == GLOW_WINOGRAD_2 ? 16 : 36;
+    int64_t m = own->winograd == GLOW_WINOGRAD_2 ? 2 : 4, points = 1;
+
+    for (int i = 0; i < 2; i++)
+        points *= c->taps[i] == 1 ? 1 : m + c->taps[i] - 1;
 
     return points * c->channels / c->group * c->outputs * 4;
 }
@@ -255,52 +261,85 @@ check(const conv *c, glow_kind kind, int m, size_t width)
     error e = error_of(c, kind, &code, width % 7 == 0);
 
     if (!(e.rms <= 5e-6 + unit / 10 && e.max <= 1e-5 + unit))
-        fail_msg("%lld x %lld x %lld to %lld, pads %lld %lld %lld %lld, holes "
-                 "%lld %lld, F(%d), features %s: rms %.2g, max %.2g",
-                 (long long)c->height, (long long)c->width,
-                 (long long)c->channels, (long long)c->outputs,
-                 (long long)c->pads[0], (long long)c->pads[1],
-                 (long long)c->pads[2], (long long)c->pads[3],
-                 (long long)c->holes[0], (long long)c->holes[1], m,
-                 what ? what : "as they are", e.rms, e.max);
+        fail_msg(
+            "%lld x %lld taps, %lld x %lld x %lld to %lld, pads %lld %lld %lld %lld, holes "
+            "%lld %lld, F(%d), features %s: rms %.2g, max %.2g",
+            (long long)c->taps[0], (long long)c->taps[1], (long long)c->height,
+            (long long)c->width, (long long)c->channels, (long long)c->outputs,
+            (long long)c->pads[0], (long long)c->pads[1], (long long)c->pads[2],
+            (long long)c->pads[3], (long long)c->holes[0],
+            (long long)c->holes[1], m, what ? what : "as they are", e.rms,
+            e.max);
 }
 
 static void
 shapes_agree(void **state)
 {
     static const conv cases[] = {
-        {1, 3, 3, 1, 1, 1, {0, 0, 0, 0}, false, false, {0, 0}},
-        {1, 3, 9, 16, 32, 1, {0, 0, 0, 0}, true, false, {0, 0}},
-        {1, 1, 1, 3, 5, 1, {1, 1, 1, 1}, true, true, {0, 0}},
-        {1, 1, 40, 7, 9, 1, {1, 1, 1, 1}, true, false, {0, 0}},
-        {2, 7, 7, 16, 16, 1, {1, 1, 1, 1}, true, true, {0, 0}},
-        {1, 13, 11, 17, 33, 1, {1, 1, 1, 1}, true, true, {0, 0}},
-        {1, 14, 14, 32, 64, 1, {1, 1, 1, 1}, false, true, {0, 0}},
-        {1, 50, 30, 32, 48, 1, {1, 1, 1, 1}, true, true, {0, 0}},
-        {1, 10, 6, 4, 8, 1, {2, 2, 2, 2}, true, true, {0, 0}},
-        {1, 5, 6, 3, 8, 1, {0, 2, 1, 1}, false, false, {0, 0}},
-        {1, 2, 2, 5, 4, 1, {7, 0, 1, 9}, true, true, {0, 0}},
-        {3, 5, 5, 8, 48, 1, {1, 1, 1, 1}, true, true, {0, 0}},
-        {2, 9, 9, 32, 64, 4, {1, 1, 1, 1}, true, true, {0, 0}},
-        {1, 12, 12, 60, 51, 3, {1, 0, 0, 1}, false, true, {0, 0}},
-        {1, 12, 12, 128, 128, 1, {1, 1, 1, 1}, true, true, {0, 0}},
-        {1, 10, 10, 512, 20, 1, {1, 1, 1, 1}, true, false, {0, 0}},
-        {1, 6, 400, 64, 16, 1, {1, 1, 1, 1}, true, true, {0, 0}},
-        {1, 8, 9, 20, 47, 1, {0, 1, 2, 0}, true, false, {0, 0}},
-        {1, 28, 28, 16, 32, 1, {2, 2, 2, 2}, true, true, {1, 1}},
-        {2, 28, 28, 17, 16, 1, {4, 4, 4, 4}, true, true, {3, 3}},
-        {1, 15, 17, 20, 35, 1, {2, 2, 2, 2}, true, true, {1, 1}},
-        {1, 15, 19, 9, 16, 1, {3, 1, 5, 4}, false, true, {1, 2}},
-        {2, 11, 13, 8, 20, 2, {5, 5, 5, 5}, true, false, {4, 4}},
-        {1, 6, 7, 8, 16, 1, {6, 7, 6, 7}, true, true, {5, 6}},
-        {1, 9, 3, 8, 16, 1, {0, 5, 0, 5}, true, false, {2, 2}},
-        {1, 30, 9, 130, 70, 1, {3, 0, 3, 9}, true, true, {2, 0}},
-        {1, 40, 40, 128, 128, 1, {2, 2, 2, 2}, true, true, {1, 1}},
+        {1, 3, 3, 1, 1, 1, {0, 0, 0, 0}, false, false, {0, 0}, {3, 3}},
+        {1, 3, 9, 16, 32, 1, {0, 0, 0, 0}, true, false, {0, 0}, {3, 3}},
+        {1, 1, 1, 3, 5, 1, {1, 1, 1, 1}, true, true, {0, 0}, {3, 3}},
+        {1, 1, 40, 7, 9, 1, {1, 1, 1, 1}, true, false, {0, 0}, {3, 3}},
+        {2, 7, 7, 16, 16, 1, {1, 1, 1, 1}, true, true, {0, 0}, {3, 3}},
+        {1, 13, 11, 17, 33, 1, {1, 1, 1, 1}, true, true, {0, 0}, {3, 3}},
+        {1, 14, 14, 32, 64, 1, {1, 1, 1, 1}, false, true, {0, 0}, {3, 3}},
+        {1, 50, 30, 32, 48, 1, {1, 1, 1, 1}, true, true, {0, 0}, {3, 3}},
+        {1, 10, 6, 4, 8, 1, {2, 2, 2, 2}, true, true, {0, 0}, {3, 3}},
+        {1, 5, 6, 3, 8, 1, {0, 2, 1, 1}, false, false, {0, 0}, {3, 3}},
+        {1, 2, 2, 5, 4, 1, {7, 0, 1, 9}, true, true, {0, 0}, {3, 3}},
+        {3, 5, 5, 8, 48, 1, {1, 1, 1, 1}, true, true, {0, 0}, {3, 3}},
+        {2, 9, 9, 32, 64, 4, {1, 1, 1, 1}, true, true, {0, 0}, {3, 3}},
+        {1, 12, 12, 60, 51, 3, {1, 0, 0, 1}, false, true, {0, 0}, {3, 3}},
+        {1, 12, 12, 128, 128, 1, {1, 1, 1, 1}, true, true, {0, 0}, {3, 3}},
+        {1, 10, 10, 512, 20, 1, {1, 1, 1, 1}, true, false, {0, 0}, {3, 3}},
+        {1, 6, 400, 64, 16, 1, {1, 1, 1, 1}, true, true, {0, 0}, {3, 3}},
+        {1, 8, 9, 20, 47, 1, {0, 1, 2, 0}, true, false, {0, 0}, {3, 3}},
+        {1, 28, 28, 16, 32, 1, {2, 2, 2, 2}, true, true, {1, 1}, {3, 3}},
+        {2, 28, 28, 17, 16, 1, {4, 4, 4, 4}, true, true, {3, 3}, {3, 3}},
+        {1, 15, 17, 20, 35, 1, {2, 2, 2, 2}, true, true, {1, 1}, {3, 3}},
+        {1, 15, 19, 9, 16, 1, {3, 1, 5, 4}, false, true, {1, 2}, {3, 3}},
+        {2, 11, 13, 8, 20, 2, {5, 5, 5, 5}, true, false, {4, 4}, {3, 3}},
+        {1, 6, 7, 8, 16, 1, {6, 7, 6, 7}, true, true, {5, 6}, {3, 3}},
+        {1, 9, 3, 8, 16, 1, {0, 5, 0, 5}, true, false, {2, 2}, {3, 3}},
+        {1, 30, 9, 130, 70, 1, {3, 0, 3, 9}, true, true, {2, 0}, {3, 3}},
+        {1, 40, 40, 128, 128, 1, {2, 2, 2, 2}, true, true, {1, 1}, {3, 3}},
     };
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++)
         check(&cases[i], GLOW_FLOAT, i % 2 ? 2 : 4, i);
+}
+
+/* Kernels of 3, 5 and 7 taps in one direction or two, by the F(m) that they have. */
+static void
+kernels_agree(void **state)
+{
+    static const conv cases[] = {
+        {1, 17, 17, 192, 192, 1, {0, 3, 0, 3}, true, true, {0, 0}, {1, 7}},
+        {1, 17, 17, 192, 192, 1, {3, 0, 3, 0}, true, true, {0, 0}, {7, 1}},
+        {1, 8, 8, 40, 70, 1, {0, 1, 0, 1}, true, false, {0, 0}, {1, 3}},
+        {2, 9, 7, 33, 16, 1, {1, 0, 1, 0}, false, true, {0, 0}, {3, 1}},
+        {1, 11, 12, 64, 48, 1, {0, 2, 0, 2}, true, false, {0, 0}, {1, 5}},
+        {1, 5, 23, 17, 20, 1, {2, 1, 1, 0}, true, true, {0, 0}, {5, 1}},
+        {2, 13, 9, 64, 64, 2, {0, 3, 0, 3}, true, true, {0, 0}, {1, 7}},
+        {1, 1, 5, 8, 8, 1, {3, 0, 3, 0}, true, false, {0, 0}, {7, 1}},
+        {1, 30, 6, 20, 35, 1, {6, 0, 6, 0}, true, true, {1, 0}, {7, 1}},
+        {1, 14, 31, 20, 35, 1, {1, 9, 0, 8}, true, true, {2, 2}, {1, 7}},
+        {1, 6, 1, 3, 5, 1, {2, 4, 0, 2}, false, false, {0, 0}, {1, 7}},
+    };
+    static const conv squares[] = {
+        {1, 13, 14, 48, 64, 1, {2, 2, 2, 2}, true, true, {0, 0}, {5, 5}},
+        {2, 7, 5, 17, 33, 1, {0, 2, 4, 1}, false, true, {0, 0}, {5, 5}},
+        {1, 19, 12, 16, 20, 1, {4, 4, 4, 4}, true, false, {1, 1}, {5, 5}},
+        {1, 9, 10, 20, 24, 1, {1, 2, 1, 2}, true, true, {0, 0}, {3, 5}},
+        {1, 10, 9, 24, 20, 1, {3, 1, 3, 1}, true, true, {0, 0}, {7, 3}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2 * COUNT(cases); i++)
+        check(&cases[i / 2], GLOW_FLOAT, i % 2 ? 2 : 4, i);
+    for (size_t i = 0; i < COUNT(squares); i++)
+        check(&squares[i], GLOW_FLOAT, 2, 2 * i + i / 3);
 }
 
 /*
@@ -311,11 +350,11 @@ static void
 narrow_shapes_agree(void **state)
 {
     static const conv cases[] = {
-        {1, 13, 13, 64, 256, 1, {1, 1, 1, 1}, true, true, {0, 0}},
-        {2, 7, 9, 17, 33, 1, {1, 1, 1, 1}, true, false, {0, 0}},
-        {2, 9, 9, 32, 64, 4, {1, 1, 1, 1}, true, true, {0, 0}},
-        {1, 15, 17, 21, 35, 1, {2, 2, 2, 2}, true, true, {1, 1}},
-        {1, 5, 6, 3, 8, 1, {0, 2, 1, 1}, false, false, {0, 0}},
+        {1, 13, 13, 64, 256, 1, {1, 1, 1, 1}, true, true, {0, 0}, {3, 3}},
+        {2, 7, 9, 17, 33, 1, {1, 1, 1, 1}, true, false, {0, 0}, {3, 3}},
+        {2, 9, 9, 32, 64, 4, {1, 1, 1, 1}, true, true, {0, 0}, {3, 3}},
+        {1, 15, 17, 21, 35, 1, {2, 2, 2, 2}, true, true, {1, 1}, {3, 3}},
+        {1, 5, 6, 3, 8, 1, {0, 2, 1, 1}, false, false, {0, 0}, {3, 3}},
     };
 
     (void)state;
@@ -356,6 +395,7 @@ drawn_shapes_agree(void **state)
             .bias = v[9] % 2,
             .stacked = v[10] % 2,
             .holes = {v[11] % 3, v[12] % 3},
+            .taps = {3, 3},
         };
         if (c.height + c.pads[0] + c.pads[2] >= 3 + 2 * c.holes[0] &&
             c.width + c.pads[1] + c.pads[3] >= 3 + 2 * c.holes[1] &&
@@ -369,6 +409,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_agree),
+        cmocka_unit_test(kernels_agree),
         cmocka_unit_test(narrow_shapes_agree),
         cmocka_unit_test(drawn_shapes_agree),
     };

@@ -151,7 +151,7 @@ static const tool_option options[] = {
      "that runs parts"},
     {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
      "emitting",
-     "option of cpu: 3 x 3 convolutions by F(2) or F(4); off is -no-winograd "
+     "option of cpu: convolutions of stride 1 by F(2) or F(4); off is -no-winograd "
      "(auto; with -Os off)"},
     {"subnormals", TOOL_WORD, AT(subnormals), "ieee|flush",
      tool_subnormal_words, "emitting",

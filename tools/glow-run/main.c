@@ -71,7 +71,7 @@ static const tool_option options[] = {
      "with these features and without those, as -avx2,-fma"},
     {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
      "running",
-     "option of cpu: 3 x 3 convolutions by F(2) or F(4); off is -no-winograd "
+     "option of cpu: convolutions of stride 1 by F(2) or F(4); off is -no-winograd "
      "(auto; with -Os off)"},
     {"exact", TOOL_FLAG, AT(exact), NULL, NULL, "running",
      "round as interp does: no FMA, Winograd, Strassen, reciprocals"},

@@ -615,7 +615,7 @@ const glow_backend glow_backend_cpu = {
     .tune = glow_cpu_tune,
     .artifacts = glow_cpu_artifacts,
     .options = {GLOW_FIELD_ENUM(glow_cpu_options, winograd, winograd_words,
-                                "3 x 3 convolutions by F(2) or F(4)"),
+                                "convolutions of stride 1 by F(2) or F(4)"),
                 GLOW_FIELD_ENUM(glow_cpu_options, parts, parts_words,
                                 "floats by three products of bfloat16, or by "
                                 "six, where there is AMX"),

@@ -3,16 +3,19 @@
  *
  * The transforms of the input and of the result compute opposite points +p and
  * -p together: the even part of the polynomial is the same for both, and the
- * odd part differs in its sign.  So F(4) takes 12 multiplications and fused
+ * odd part differs in its sign.  So F(4, 3) takes 12 multiplications and fused
  * multiply-adds for n = 6 vectors, where the matrix has 20 nonzeros.
+ *
+ * An axis of one tap has n = m = 1, and its transforms are the identity.
  */
 
 #include "codegen/cpu/kernels/winograd/winograd.h"
 
 #include <math.h>
 
-/* The squares of the points. */
-static const double squares[2][2] = {{1}, {0.5, 2}};
+/* The squares of the points, by the number of pairs. */
+static const double squares[CPU_MOST_PAIRS][CPU_MOST_PAIRS] =
+    {{1}, {0.5, 2}, {0.25, 1, 4}, {0.2, 0.6, 5.0 / 3, 5}};
 
 /* Coefficients of the product of t - squares[i], i != but. */
 static void
@@ -48,24 +51,27 @@ set_weights(cpu_form *f)
     int last = f->n - 1;
 
     for (int i = 0; i < last; i++) {
-        double p = point(f, i), distance = 1;
+        double p = point(f, i), distance = 1, power = 1;
 
         for (int k = 0; k < last; k++)
             if (k != i)
                 distance *= p - point(f, k);
-        f->g[i][0] = 1 / distance;
-        f->g[i][1] = p / distance;
-        f->g[i][2] = p * p / distance;
+        for (int k = 0; k < f->taps; k++, power *= p)
+            f->g[i][k] = power / distance;
     }
-    f->g[last][2] = 1;
+    f->g[last][f->taps - 1] = 1;
 }
 
 cpu_form
-glow_cpu_form(int m)
+glow_cpu_form(int m, int taps)
 {
-    cpu_form f = {.m = m, .n = m + 2, .pairs = m / 2};
-    const double *square = squares[f.pairs - 1];
+    cpu_form f = {.m = m, .taps = taps, .n = m + taps - 1};
+    const double *square;
 
+    if (taps == 1)
+        return (cpu_form){.m = 1, .taps = 1, .n = 1, .g = {{1}}};
+    f.pairs = f.n / 2 - 1;
+    square = squares[f.pairs - 1];
     for (int i = 0; i < f.pairs; i++)
         f.point[i] = sqrt(square[i]);
     expand(square, f.pairs, -1, f.all);
@@ -104,6 +110,10 @@ every_other(cg *g, const double *k, int count, cg_value const *x)
 void
 glow_cpu_form_input(cg *g, const cpu_form *f, cg_value const *x, cg_value *y)
 {
+    if (f->n == 1) {
+        y[0] = x[0];
+        return;
+    }
     y[0] = every_other(g, f->all, f->pairs + 1, x);
     y[f->n - 1] = every_other(g, f->all, f->pairs + 1, x + 1);
     for (int i = 0; i < f->pairs; i++) {
@@ -118,8 +128,12 @@ glow_cpu_form_input(cg *g, const cpu_form *f, cg_value const *x, cg_value *y)
 void
 glow_cpu_form_output(cg *g, const cpu_form *f, cg_value const *x, cg_value *y)
 {
-    cg_value even[2], odd[2];
+    cg_value even[CPU_MOST_PAIRS], odd[CPU_MOST_PAIRS];
 
+    if (f->n == 1)
+        y[0] = x[0];
+    if (f->n == 1)
+        return;
     for (int i = 0; i < f->pairs; i++) {
         even[i] = cg_fadd(g, x[1 + 2 * i], x[2 + 2 * i]);
         odd[i] = cg_fsub(g, x[1 + 2 * i], x[2 + 2 * i]);
@@ -134,17 +148,21 @@ glow_cpu_form_output(cg *g, const cpu_form *f, cg_value const *x, cg_value *y)
 }
 
 void
-glow_cpu_form_weights(const cpu_form *f, const double *w, double *to)
+glow_cpu_form_weights(const cpu_form *h, const cpu_form *v, const double *w,
+                      double *to)
 {
-    double half[CPU_MOST_POINTS][3];
+    for (int i = 0; i < v->n; i++) {
+        double half[CPU_MOST_TAPS] = {0};
 
-    for (int i = 0; i < f->n; i++)
-        for (int j = 0; j < 3; j++)
-            half[i][j] = f->g[i][0] * w[j] + f->g[i][1] * w[3 + j] +
-                         f->g[i][2] * w[6 + j];
-    for (int i = 0; i < f->n; i++)
-        for (int j = 0; j < f->n; j++)
-            to[i * f->n + j] = half[i][0] * f->g[j][0] +
-                               half[i][1] * f->g[j][1] +
-                               half[i][2] * f->g[j][2];
+        for (int j = 0; j < h->taps; j++)
+            for (int k = 0; k < v->taps; k++)
+                half[j] += v->g[i][k] * w[k * h->taps + j];
+        for (int j = 0; j < h->n; j++) {
+            double sum = 0;
+
+            for (int k = 0; k < h->taps; k++)
+                sum += half[k] * h->g[j][k];
+            to[i * h->n + j] = sum;
+        }
+    }
 }

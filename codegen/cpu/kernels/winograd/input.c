@@ -23,7 +23,7 @@ static bool
 always_within(const cpu_winograd *w, int i)
 {
     int64_t first = i * w->apart_h - w->pad_h;
-    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m * w->apart_h;
+    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m_h * w->apart_h;
 
     return first >= 0 && last + first < w->in_h;
 }
@@ -36,7 +36,7 @@ pixels_of(maker *m, const cpu_run *run)
     pixels p = {.valid = run->valid};
     cg_value x = cg_addc(g, m->x, -w->pad_w);
 
-    for (int i = 0; i < w->n; i++) {
+    for (int i = 0; i < w->n_h; i++) {
         cg_value y = cg_addc(g, m->y, i * w->apart_h - w->pad_h);
         cg_value at = cg_add(g, cg_mulc(g, m->image, w->in_h), y);
         cg_value from;
@@ -68,8 +68,8 @@ transform(maker *m, cg_value channel, int lanes, const void *what)
     cg_value to =
         glow_cg_at(g, m->v, cg_affine(g, m->tile, w->in_pitch, channel, 4));
 
-    for (int k = 0; k < w->n; k++) {
-        for (int i = 0; i < w->n; i++)
+    for (int k = 0; k < w->n_w; k++) {
+        for (int i = 0; i < w->n_h; i++)
             x[i] = p->valid[k]
                        ? glow_cg_load(
                              g,
@@ -78,15 +78,16 @@ transform(maker *m, cg_value channel, int lanes, const void *what)
                                          type},
                              channel, lanes)
                        : NULL;
-        glow_cpu_form_input(g, &m->form, x, y);
-        for (int i = 0; i < w->n; i++)
+        glow_cpu_form_input(g, &m->form_h, x, y);
+        for (int i = 0; i < w->n_h; i++)
             half[i][k] = y[i];
     }
-    for (int i = 0; i < w->n; i++) {
-        glow_cpu_form_input(g, &m->form, half[i], y);
-        for (int k = 0; k < w->n; k++)
-            glow_cg_store_raw(g, y[k] ? y[k] : LLVMConstNull(t),
-                              glow_cg_atc(g, to, (i * w->n + k) * w->in_plane));
+    for (int i = 0; i < w->n_h; i++) {
+        glow_cpu_form_input(g, &m->form_w, half[i], y);
+        for (int k = 0; k < w->n_w; k++)
+            glow_cg_store_raw(
+                g, y[k] ? y[k] : LLVMConstNull(t),
+                glow_cg_atc(g, to, (i * w->n_w + k) * w->in_plane));
     }
 }
 

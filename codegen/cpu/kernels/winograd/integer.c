@@ -41,7 +41,8 @@ typedef struct grid {
 static grid
 grid_of(cg *g, LLVMTypeRef vector, int64_t bytes)
 {
-    LLVMTypeRef t = LLVMArrayType2(vector, CPU_MOST_POINTS * CPU_MOST_POINTS);
+    LLVMTypeRef t =
+        LLVMArrayType2(vector, CPU_INTEGER_POINTS * CPU_INTEGER_POINTS);
     grid p = {glow_cg_local(g, LLVMGetUndef(t)), bytes};
 
     LLVMSetAlignment(p.at, CPU_LINE);
@@ -53,12 +54,12 @@ point_at(cg *g, const grid *p, cg_value line, cg_value column)
 {
     return glow_cg_at(
         g, p->at,
-        cg_affine(g, line, CPU_MOST_POINTS * p->bytes, column, p->bytes));
+        cg_affine(g, line, CPU_INTEGER_POINTS * p->bytes, column, p->bytes));
 }
 
 /* Pixels of a tile: the address of each line, of its first column. */
 typedef struct pixels {
-    cg_value line[CPU_MOST_POINTS];
+    cg_value line[CPU_INTEGER_POINTS];
     cg_value x; /* of the first column */
 } pixels;
 
@@ -69,7 +70,7 @@ pixels_of(cpu_winograd_maker *m)
     const cpu_winograd *w = &m->w;
     pixels p = {.x = cg_addc(g, m->x, -w->pad_w)};
 
-    for (int i = 0; i < w->n; i++) {
+    for (int i = 0; i < w->n_w; i++) {
         cg_value y = cg_addc(g, m->y, i * w->apart_h - w->pad_h);
         cg_value at = cg_add(g, cg_mulc(g, m->image, w->in_h), y), inside;
 
@@ -102,21 +103,22 @@ transform_columns(const maker *k, const pixels *p, cg_value channel, int lanes,
 {
     cg *g = k->m.j->g;
     const cpu_winograd *w = &k->m.w;
-    int64_t constant = glow_cpu_integer_form_constant(w->m) * k->x->s.x->offset;
-    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS], inside, at;
+    int64_t constant =
+        glow_cpu_integer_form_constant(w->m_w) * k->x->s.x->offset;
+    cg_value x[CPU_INTEGER_POINTS], y[CPU_INTEGER_POINTS], inside, at;
     cg_loop columns;
 
-    glow_cg_for(g, &columns, w->n);
+    glow_cg_for(g, &columns, w->n_w);
     inside = cg_add(g, p->x, cg_mulc(g, columns.i, w->apart_w));
     inside = cg_icmp(g, LLVMIntULT, inside, cg_i64(g, w->in_w));
     at = cg_affine(g, columns.i, w->apart_w * w->pixel, channel, 1);
-    for (int i = 0; i < w->n; i++)
+    for (int i = 0; i < w->n_w; i++)
         x[i] = load_pixel(
             k, cg_select(g, inside, glow_cg_at(g, p->line[i], at), k->m.zeros),
             lanes);
-    glow_cpu_integer_form_input(g, w->m, x, y);
+    glow_cpu_integer_form_input(g, w->m_w, x, y);
     y[1] = cg_isub(g, y[1], glow_cg_int(LLVMTypeOf(y[1]), constant));
-    for (int i = 0; i < w->n; i++)
+    for (int i = 0; i < w->n_w; i++)
         glow_cg_store_raw(g, y[i], point_at(g, to, cg_i64(g, i), columns.i));
     glow_cg_loop_end(g, &columns, NULL);
 }
@@ -130,18 +132,18 @@ transform_input(const maker *k, const pixels *p, cg_value channel, int lanes)
     LLVMTypeRef t = glow_cg_vector(g->i16, lanes);
     grid half = grid_of(g, t, 2 * lanes);
     cg_value to = cg_affine(g, k->m.tile, w->in_pitch, channel, 2);
-    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
+    cg_value x[CPU_INTEGER_POINTS], y[CPU_INTEGER_POINTS];
     cg_loop lines;
 
     to = glow_cg_at(g, k->m.v, to);
     transform_columns(k, p, channel, lanes, &half);
-    glow_cg_for(g, &lines, w->n);
-    for (int c = 0; c < w->n; c++)
+    glow_cg_for(g, &lines, w->n_w);
+    for (int c = 0; c < w->n_w; c++)
         x[c] =
             glow_cg_load_raw(g, t, point_at(g, &half, lines.i, cg_i64(g, c)));
-    glow_cpu_integer_form_input(g, w->m, x, y);
-    to = glow_cg_at(g, to, cg_mulc(g, lines.i, w->n * w->in_plane));
-    for (int c = 0; c < w->n; c++)
+    glow_cpu_integer_form_input(g, w->m_w, x, y);
+    to = glow_cg_at(g, to, cg_mulc(g, lines.i, w->n_w * w->in_plane));
+    for (int c = 0; c < w->n_w; c++)
         glow_cg_store_raw(g, y[c], glow_cg_atc(g, to, c * w->in_plane));
     glow_cg_loop_end(g, &lines, NULL);
 }
@@ -226,7 +228,7 @@ make_products(const maker *k)
     cg_loop points, rows;
     tile first, t;
 
-    glow_cg_for(g, &points, w->n * w->n);
+    glow_cg_for(g, &points, glow_cpu_winograd_points(w));
     first.in = glow_cg_at(g, k->m.v, cg_mulc(g, points.i, w->in_plane));
     first.out =
         glow_cg_at(g, k->m.products, cg_mulc(g, points.i, w->out_plane));
@@ -258,13 +260,13 @@ live_lines(const cpu_winograd_maker *m)
 {
     cg *g = m->j->g;
     const cpu_winograd *w = &m->w;
-    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m * w->apart_h;
+    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m_w * w->apart_h;
     cg_value below;
 
-    if (last + (w->m - 1) * w->apart_h < w->out_h)
-        return cg_i64(g, w->m);
+    if (last + (w->m_w - 1) * w->apart_h < w->out_h)
+        return cg_i64(g, w->m_w);
     below = cg_sub(g, cg_i64(g, w->out_h + w->apart_h - 1), m->y);
-    return glow_cg_imin(g, cg_over(g, below, w->apart_h), cg_i64(g, w->m));
+    return glow_cg_imin(g, cg_over(g, below, w->apart_h), cg_i64(g, w->m_w));
 }
 
 /* Stores line `line` of a tile, from `half`, the sums after the transform of columns. */
@@ -279,15 +281,15 @@ finish_line(const maker *k, const output *o, cg_value line, const bool *exists,
     int64_t pixel = s->out_pixel * glow_cg_bytes(s->y);
     cg_value at =
         glow_cg_at(g, o->at, cg_mulc(g, line, w->apart_h * w->out_w * pixel));
-    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
-    cpu_integer_result result[CPU_MOST_POINTS];
+    cg_value x[CPU_INTEGER_POINTS], y[CPU_INTEGER_POINTS];
+    cpu_integer_result result[CPU_INTEGER_POINTS];
     int count = 0;
 
-    for (int c = 0; c < w->n; c++)
+    for (int c = 0; c < w->n_w; c++)
         x[c] = glow_cg_load_raw(g, t, point_at(g, half, line, cg_i64(g, c)));
-    glow_cpu_integer_form_output(g, w->m, x, y);
-    for (int c = 0; c < w->m; c++) {
-        cg_value sum = glow_cpu_integer_form_divide(g, w->m, line, c, y[c]);
+    glow_cpu_integer_form_output(g, w->m_w, x, y);
+    for (int c = 0; c < w->m_w; c++) {
+        cg_value sum = glow_cpu_integer_form_divide(g, w->m_w, line, c, y[c]);
 
         if (exists[c])
             result[count++] = (cpu_integer_result){
@@ -310,18 +312,18 @@ transform_sums(const maker *k, cg_value v, const grid *to)
     const cpu_winograd *w = &k->m.w;
     const cpu_integer *s = &k->x->s;
     LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
-    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
+    cg_value x[CPU_INTEGER_POINTS], y[CPU_INTEGER_POINTS];
     cg_value from = cg_affine(g, k->m.tile, w->out_pitch, v, s->lanes * 4);
     cg_loop columns;
 
     from = glow_cg_at(g, k->m.products, from);
-    glow_cg_for(g, &columns, w->n);
+    glow_cg_for(g, &columns, w->n_w);
     from = glow_cg_at(g, from, cg_mulc(g, columns.i, w->out_plane));
-    for (int i = 0; i < w->n; i++)
-        x[i] = glow_cg_load_raw(g, t,
-                                glow_cg_atc(g, from, i * w->n * w->out_plane));
-    glow_cpu_integer_form_output(g, w->m, x, y);
-    for (int i = 0; i < w->m; i++)
+    for (int i = 0; i < w->n_w; i++)
+        x[i] = glow_cg_load_raw(
+            g, t, glow_cg_atc(g, from, i * w->n_w * w->out_plane));
+    glow_cpu_integer_form_output(g, w->m_w, x, y);
+    for (int i = 0; i < w->m_w; i++)
         glow_cg_store_raw(g, y[i], point_at(g, to, cg_i64(g, i), columns.i));
     glow_cg_loop_end(g, &columns, NULL);
 }
@@ -385,7 +387,7 @@ make_panel(maker *k, cg_value panel, int64_t number, const cpu_spans *written)
 {
     cg *g = k->m.j->g;
     const cpu_integer *s = &k->x->s;
-    int64_t points = k->x->w.n * k->x->w.n;
+    int64_t points = glow_cpu_winograd_points(&k->x->w);
     int64_t bytes = points * glow_cpu_integer_panel(s, s->vectors);
 
     k->vectors = glow_cpu_integer_vectors(s, number);
@@ -449,7 +451,7 @@ cut_scratch(maker *k)
     cg *g = j->g;
     const cpu_winograd *w = &k->x->w;
     const cpu_integer *s = &k->x->s;
-    int64_t points = w->n * w->n;
+    int64_t points = glow_cpu_winograd_points(w);
     glow_type t = {.elem = GLOW_INT8Q};
 
     k->m.v = j->scratch;

@@ -36,6 +36,8 @@
 #include "codegen/cpu/kernels/integer/integer.h"
 #include "codegen/cpu/kernels/winograd/make.h"
 
+#define CPU_INTEGER_POINTS 6 /* in one direction */
+
 /*
  * A convolution, its tiles and blocks, and the products at one point as sums whose
  * rows are tiles: [tile][channel] by [channel][output].

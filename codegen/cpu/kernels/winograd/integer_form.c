@@ -113,7 +113,7 @@ glow_cpu_integer_form_weights(int m, const int *w, int *to)
     static const int g4[6][3] = {{6, 0, 0}, {1, 1, 1},  {1, -1, 1},
                                  {1, 2, 4}, {1, -2, 4}, {0, 0, 6}};
     const int(*g)[3] = m == 2 ? g2 : g4;
-    int n = m + 2, half[CPU_MOST_POINTS][3];
+    int n = m + 2, half[CPU_INTEGER_POINTS][3];
 
     for (int i = 0; i < n; i++)
         for (int j = 0; j < 3; j++)

@@ -18,7 +18,8 @@ glow_cpu_winograd_integer_weights(const integer *x)
 {
     int64_t vectors = cg_ceil_div(x->s.outputs, x->s.lanes);
 
-    return x->w.groups * x->w.n * x->w.n * vectors * point_bytes(&x->s, 1);
+    return x->w.groups * glow_cpu_winograd_points(&x->w) * vectors *
+           point_bytes(&x->s, 1);
 }
 
 int64_t
@@ -42,12 +43,12 @@ pack_taps(const integer *x, const glow_tensor *from, int64_t o, int64_t e,
           int16_t *to, int64_t point)
 {
     const cpu_integer *s = &x->s;
-    int taps[9], made[CPU_MOST_POINTS * CPU_MOST_POINTS];
+    int taps[9], made[CPU_INTEGER_POINTS * CPU_INTEGER_POINTS];
 
     for (int64_t i = 0; i < 9; i++)
         taps[i] = weight_at(s, from, (o * 9 + i) * s->channels + e);
-    glow_cpu_integer_form_weights(x->w.m, taps, made);
-    for (int i = 0; i < x->w.n * x->w.n; i++)
+    glow_cpu_integer_form_weights(x->w.m_w, taps, made);
+    for (int i = 0; i < glow_cpu_winograd_points(&x->w); i++)
         to[i * point] = (int16_t)made[i];
 }
 
@@ -67,7 +68,7 @@ pack_panel(const integer *x, const glow_tensor *from, int64_t group,
             for (int64_t e = k * s->group; e < (k + 1) * s->group; e++, at++)
                 if (c < s->outputs && e < s->channels)
                     pack_taps(x, from, group * s->outputs + c, e, at, point);
-    return to + x->w.n * x->w.n * point;
+    return to + glow_cpu_winograd_points(&x->w) * point;
 }
 
 /* x_zero is 0, so that start values are the bias alone. */
@@ -121,7 +122,7 @@ range_of(const integer *x, const int8_t *w, int64_t count)
 int64_t
 glow_cpu_winograd_integer_bound(const integer *x)
 {
-    return INT64_C(1) << (x->w.m == 2 ? 29 : 25);
+    return INT64_C(1) << (x->w.m_w == 2 ? 29 : 25);
 }
 
 static int64_t

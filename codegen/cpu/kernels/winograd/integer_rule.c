@@ -121,7 +121,7 @@ static void
 set_block(const cpu_target *t, integer *x)
 {
     cpu_winograd *w = &x->w;
-    int64_t points = w->n * w->n, rows;
+    int64_t points = glow_cpu_winograd_points(w), rows;
     int64_t tiles =
         t->cache_bytes / 2 / (points * (w->in_pitch + w->out_pitch));
     int64_t all = glow_cpu_winograd_tiles(w);
@@ -153,7 +153,8 @@ glow_cpu_winograd_integer_of(const cpu_target *t, const glow_node *n, int m,
                        s->groups * s->channels,
                        {s->axis[0], s->axis[1], s->axis[2]}};
     if (!glow_cpu_winograd_window(&win, s->groups, s->groups * s->outputs, m,
-                                  &out->w))
+                                  &out->w) ||
+        out->w.taps_h != 3 || out->w.taps_w != 3)
         return false;
     out->w.pixel = s->in_pixel;
     out->w.in_pitch = glow_cpu_winograd_pitch(2 * s->channels);
@@ -181,7 +182,7 @@ glow_cpu_winograd_integer_scratch(const integer *x)
 {
     const cpu_winograd *w = &x->w;
 
-    return w->n * w->n * (w->in_plane + w->out_plane) +
+    return glow_cpu_winograd_points(w) * (w->in_plane + w->out_plane) +
            glow_cpu_winograd_zeros(w);
 }
 
@@ -224,7 +225,7 @@ static double
 transform_cycles(const cpu_target *t, const integer *x, int64_t inputs,
                  int64_t outputs)
 {
-    double points = (double)(x->w.n * x->w.n);
+    double points = (double)(glow_cpu_winograd_points(&x->w));
     double each = t->dot_units ? 3 : 1;
 
     return each * points * (4 * (double)inputs + 5 * (double)outputs);
@@ -240,7 +241,7 @@ part_cycles(const cpu_target *t, const integer *x, int64_t tiles,
 {
     const cpu_winograd *w = &x->w;
     const cpu_integer *s = &x->s;
-    int64_t points = w->n * w->n, groups = w->groups;
+    int64_t points = glow_cpu_winograd_points(w), groups = w->groups;
     int64_t inputs = cg_ceil_div(w->channels, t->dot_bytes / 2);
     int64_t rows = cg_ceil_div(tiles, s->rows) * s->rows;
     double dots = (double)points * (double)rows * (double)(groups * s->steps) *
@@ -316,7 +317,7 @@ pays(const cpu_target *t, const glow_node *n, const integer *x)
     if (cycles >= direct_cycles(t, &direct))
         return false;
     /* F(4) is asked first. */
-    return x->w.m == 2 || !glow_cpu_winograd_integer_of(t, n, 2, &other) ||
+    return x->w.m_w == 2 || !glow_cpu_winograd_integer_of(t, n, 2, &other) ||
            cycles <= cycles_of(t, &other) || !is_exact(n, &other);
 }
 
@@ -365,7 +366,7 @@ static void
 put_reason(const cpu_target *t, const glow_node *n, const integer *x,
            glow_buf *b)
 {
-    int m = x->w.m;
+    int m = x->w.m_w;
 
     if (!form_of(t) && !pays(t, n, x))
         put_cycles(t, n, m, b);

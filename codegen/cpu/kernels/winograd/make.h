@@ -41,7 +41,7 @@ bool glow_cpu_winograd_written(glow_arena *a, const cpu_winograd *w,
 typedef struct cpu_winograd_maker {
     cpu_job *j;
     cpu_winograd w;
-    cpu_form form;
+    cpu_form form_h, form_w;
     cpu_product p;
     cg_value in, v, products, zeros, weights;
     cg_value group;
@@ -74,7 +74,7 @@ void glow_cpu_winograd_products(cpu_winograd_maker *m);
 void glow_cpu_winograd_output(cpu_winograd_maker *m, const cpu_spans *spans);
 
 int64_t glow_cpu_winograd_size(const cpu_target *t, const glow_node *n);
-/* Filter [O, 3, 3, C]. */
+/* Filter [O, taps_h, taps_w, C]. */
 void glow_cpu_winograd_pack(const cpu_target *t, const glow_node *n,
                             const glow_tensor *from, void *to);
 

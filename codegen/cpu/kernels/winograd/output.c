@@ -19,7 +19,7 @@ finish_line(maker *m, int i, const bool *exists, cg_value const *half,
     const cpu_winograd *w = &m->w;
     cg_value y[CPU_MOST_POINTS], row;
     cg_if s;
-    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m * w->apart_h;
+    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m_h * w->apart_h;
     bool guarded = last + i * w->apart_h >= w->out_h;
 
     if (guarded)
@@ -28,8 +28,8 @@ finish_line(maker *m, int i, const bool *exists, cg_value const *half,
                            cg_i64(g, w->out_h)));
     row = cg_add(g, cg_mulc(g, m->image, w->out_h), m->y);
     row = cg_add(g, cg_mulc(g, row, w->out_w), m->x);
-    glow_cpu_form_output(g, &m->form, half, y);
-    for (int k = 0; k < w->m; k++) {
+    glow_cpu_form_output(g, &m->form_w, half, y);
+    for (int k = 0; k < w->m_w; k++) {
         cg_value v = bias ? cg_fadd(g, y[k], bias) : y[k];
         int64_t plus = i * w->apart_h * w->out_w + k * w->apart_w;
 
@@ -56,15 +56,15 @@ transform(maker *m, cg_value channel, int lanes, const void *what)
     channel = cg_add(g, channel, cg_mulc(g, m->group, w->outputs));
     if (m->j->in[2].at)
         bias = glow_cg_load(g, m->j->in[2], channel, lanes);
-    for (int k = 0; k < w->n; k++) {
-        for (int i = 0; i < w->n; i++)
+    for (int k = 0; k < w->n_w; k++) {
+        for (int i = 0; i < w->n_h; i++)
             x[i] = glow_cg_load_raw(
-                g, t, glow_cg_atc(g, from, (i * w->n + k) * w->out_plane));
-        glow_cpu_form_output(g, &m->form, x, y);
-        for (int i = 0; i < w->m; i++)
+                g, t, glow_cg_atc(g, from, (i * w->n_w + k) * w->out_plane));
+        glow_cpu_form_output(g, &m->form_h, x, y);
+        for (int i = 0; i < w->m_h; i++)
             half[i][k] = y[i];
     }
-    for (int i = 0; i < w->m; i++)
+    for (int i = 0; i < w->m_h; i++)
         finish_line(m, i, span->run.valid, half[i], bias, channel, lanes);
 }
 

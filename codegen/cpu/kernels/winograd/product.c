@@ -2,7 +2,7 @@
  * The products of Winograd's convolution: at each point transformed tiles times
  * transformed weights, by register tiles.
  *
- *     for each point of the (m + 2)^2
+ *     for each point
  *       for each nr = vectors * lanes of output channels     a panel of weights
  *         for each mr tiles of the block                     tails: fewer, in powers
  *           mr x vectors sums over the input channels        of two if not known
@@ -188,7 +188,7 @@ glow_cpu_winograd_products(maker *m)
 
     if (block_sizes(w, sizes) == 1 && !any_size(m))
         x.tiles = cg_i64(g, sizes[0]);
-    glow_cg_for(g, &points, w->n * w->n);
+    glow_cg_for(g, &points, glow_cpu_winograd_points(w));
     x.in = glow_cg_at(g, m->v, cg_mulc(g, points.i, w->in_plane));
     x.out = glow_cg_at(g, m->products, cg_mulc(g, points.i, w->out_plane));
     x.weights = glow_cg_at(g, m->weights,

@@ -44,7 +44,8 @@ glow_cpu_winograd_plane(int64_t tiles, int64_t pitch)
 static bool
 has_many_weights(const cpu_target *t, const cpu_winograd *w)
 {
-    return w->n * w->n * w->channels * w->outputs * 4 > t->cache_bytes;
+    return glow_cpu_winograd_points(w) * w->channels * w->outputs * 4 >
+           t->cache_bytes;
 }
 
 /*
@@ -55,7 +56,7 @@ has_many_weights(const cpu_target *t, const cpu_winograd *w)
 static void
 set_block(const cpu_target *t, cpu_winograd *w)
 {
-    int64_t points = w->n * w->n;
+    int64_t points = glow_cpu_winograd_points(w);
     int64_t tiles =
         t->cache_bytes / 2 / (points * (w->in_pitch + w->out_pitch));
     int64_t all = glow_cpu_winograd_tiles(w);
@@ -71,13 +72,27 @@ set_block(const cpu_target *t, cpu_winograd *w)
 }
 
 /*
- * True for an axis of three taps, of which more than one counts, and stride 1.
+ * True for an axis of stride 1 with one tap, or with 3, 5 or 7 of which more than one
+ * counts.
  */
 static bool
-is_three(const cpu_window_axis *a)
+has_form(const cpu_window_axis *a)
 {
-    return a->kernel == 3 && a->stride == 1 && a->out > 0 &&
-           a->dilation <= a->in;
+    return a->kernel % 2 && a->kernel <= CPU_MOST_TAPS && a->stride == 1 &&
+           a->out > 0 && (a->kernel == 1 || a->dilation <= a->in);
+}
+
+/* Results of a tile of F(m) along an axis, and pixels from one to the next. */
+static int
+results_of(const cpu_window_axis *a, int m)
+{
+    return a->kernel == 1 ? 1 : m;
+}
+
+static int64_t
+apart_of(const cpu_window_axis *a)
+{
+    return a->kernel == 1 ? 1 : a->dilation;
 }
 
 /*
@@ -102,11 +117,13 @@ glow_cpu_winograd_window(const cpu_window *win, int64_t groups, int64_t outputs,
                           *h = &win->axis[2];
 
     if (z->kernel != 1 || z->stride != 1 || z->start || z->end ||
-        !is_three(v) || !is_three(h))
+        !has_form(v) || !has_form(h))
         return false;
     *out = (cpu_winograd){
-        .m = m,
-        .n = m + 2,
+        .m_h = results_of(v, m),
+        .m_w = results_of(h, m),
+        .taps_h = (int)v->kernel,
+        .taps_w = (int)h->kernel,
         .batch = win->batch * z->in,
         .groups = groups,
         .in_h = v->in,
@@ -117,13 +134,17 @@ glow_cpu_winograd_window(const cpu_window *win, int64_t groups, int64_t outputs,
         .pad_w = h->start,
         .channels = win->channels / groups,
         .outputs = outputs / groups,
-        .apart_h = v->dilation,
-        .apart_w = h->dilation,
-        .phases_h = lesser(v->dilation, v->out),
-        .phases_w = lesser(h->dilation, h->out),
-        .tiles_h = cg_ceil_div(v->out, v->dilation * m),
-        .tiles_w = cg_ceil_div(h->out, h->dilation * m),
+        .apart_h = apart_of(v),
+        .apart_w = apart_of(h),
     };
+    out->n_h = out->m_h + out->taps_h - 1;
+    out->n_w = out->m_w + out->taps_w - 1;
+    if (out->n_h * out->n_w == 1 || out->n_h * out->n_w > CPU_MOST_SQUARE)
+        return false;
+    out->phases_h = lesser(out->apart_h, v->out);
+    out->phases_w = lesser(out->apart_w, h->out);
+    out->tiles_h = cg_ceil_div(v->out, out->apart_h * out->m_h);
+    out->tiles_w = cg_ceil_div(h->out, out->apart_w * out->m_w);
     return out->batch > 0 && out->channels > 0 && out->outputs > 0;
 }
 
@@ -149,7 +170,7 @@ glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
 int64_t
 glow_cpu_winograd_zeros(const cpu_winograd *w)
 {
-    int64_t bytes = ((w->n - 1) * w->apart_w + 1) * w->pixel;
+    int64_t bytes = ((w->n_w - 1) * w->apart_w + 1) * w->pixel;
 
     return cg_ceil_div(bytes, 4) * 4;
 }
@@ -158,7 +179,7 @@ glow_cpu_winograd_zeros(const cpu_winograd *w)
 int64_t
 glow_cpu_winograd_room(const cpu_winograd *w)
 {
-    return w->n * w->n * (w->in_plane + w->out_plane) +
+    return glow_cpu_winograd_points(w) * (w->in_plane + w->out_plane) +
            glow_cpu_winograd_zeros(w);
 }
 
@@ -185,7 +206,7 @@ glow_cpu_winograd_product(const cpu_target *t, const cpu_winograd *w)
 int64_t
 glow_cpu_winograd_weights(const cpu_product *p, const cpu_winograd *w)
 {
-    return w->n * w->n * w->groups * w->channels *
+    return glow_cpu_winograd_points(w) * w->groups * w->channels *
            (p->full * p->blocks + p->rest) * p->lanes * 4;
 }
 
@@ -193,11 +214,11 @@ glow_cpu_winograd_weights(const cpu_product *p, const cpu_winograd *w)
 
 /* The taps within the input, over all windows of an axis. */
 static int64_t
-valid_taps(int64_t in, int64_t out, int64_t pad, int64_t apart)
+valid_taps(int64_t in, int64_t out, int64_t pad, int64_t apart, int kernel)
 {
     int64_t taps = 0;
 
-    for (int64_t j = 0; j < 3 * apart; j += apart) {
+    for (int64_t j = 0; j < kernel * apart; j += apart) {
         int64_t first = pad > j ? pad - j : 0;
         int64_t end = lesser(out, in + pad - j);
 
@@ -220,12 +241,13 @@ with_weights(const cpu_target *t, double work, double weights, double times)
  * axis: those within the input for any of the windows.
  */
 static int64_t
-read_taps(int64_t in, int64_t out, int64_t pad, int64_t apart, int64_t rows)
+read_taps(int64_t in, int64_t out, int64_t pad, int64_t apart, int kernel,
+          int64_t rows)
 {
     int64_t taps = 0;
 
     for (int64_t first = 0; first < out; first += rows)
-        for (int64_t j = 0; j < 3 * apart; j += apart) {
+        for (int64_t j = 0; j < kernel * apart; j += apart) {
             int64_t last = lesser(first + rows, out) - 1;
 
             taps += first + j < in + pad && last + j >= pad;
@@ -242,18 +264,21 @@ direct_cycles(const cpu_target *t, const cpu_winograd *w)
 {
     double lanes = t->vector_bytes / 4;
     double vectors = (double)cg_ceil_div(w->outputs, t->vector_bytes / 4);
-    double taps = (double)valid_taps(w->in_h, w->out_h, w->pad_h, w->apart_h) *
-                  (double)valid_taps(w->in_w, w->out_w, w->pad_w, w->apart_w);
+    double taps =
+        (double)valid_taps(w->in_h, w->out_h, w->pad_h, w->apart_h, w->taps_h) *
+        (double)valid_taps(w->in_w, w->out_w, w->pad_w, w->apart_w, w->taps_w);
     double depth = (double)(w->groups * w->channels);
-    double weights = 9 * depth * vectors * lanes * 4;
-    double reads =
-        (double)read_taps(w->in_h, w->out_h, w->pad_h, w->apart_h, 1) *
-        (double)read_taps(w->in_w, w->out_w, w->pad_w, w->apart_w, DIRECT_ROWS);
+    double kernel = (double)w->taps_h * w->taps_w;
+    double weights = kernel * depth * vectors * lanes * 4;
+    double reads = (double)read_taps(w->in_h, w->out_h, w->pad_h, w->apart_h,
+                                     w->taps_h, 1) *
+                   (double)read_taps(w->in_w, w->out_w, w->pad_w, w->apart_w,
+                                     w->taps_w, DIRECT_ROWS);
     double work = taps * depth * vectors / t->multiplies;
-    double group = 9 * depth * 2 * lanes * 4; /* read for each tile */
+    double group = kernel * depth * 2 * lanes * 4; /* read for each tile */
     bool is_cached = w->groups == 1 || group <= 2 * (double)t->cache_bytes;
     double cached =
-        weights / 9 * reads / (is_cached ? CACHED_BYTES : FAR_BYTES);
+        weights / kernel * reads / (is_cached ? CACHED_BYTES : FAR_BYTES);
 
     if (group <= CPU_NEAR_BYTES)
         cached = 0;
@@ -262,15 +287,18 @@ direct_cycles(const cpu_target *t, const cpu_winograd *w)
 }
 
 /*
- * A transform of one vector of channels of a tile: n^2 vectors are loaded, n^2
- * stored, and nearly as many spilled between the two directions.
+ * A transform of one vector of channels of a tile: its points are loaded and stored, and
+ * nearly as many spilled between the two directions.  In each direction it takes as
+ * many multiplications for a point as there are pairs of points.
  */
 static double
 transform_cycles(const cpu_target *t, const cpu_winograd *w)
 {
-    double points = (double)(w->n * w->n);
+    double points = glow_cpu_winograd_points(w);
+    int pairs =
+        (w->n_h > 1 ? w->n_h / 2 - 1 : 0) + (w->n_w > 1 ? w->n_w / 2 - 1 : 0);
 
-    return points * (w->m == 2 ? 2.0 : 4.0) / t->multiplies + 2 * points;
+    return points * pairs / t->multiplies + 2 * points;
 }
 
 /* Rows that register tiles compute for `tiles` tiles, whole and tail. */
@@ -290,7 +318,7 @@ static double
 part_cycles(const cpu_target *t, const cpu_winograd *w, int64_t tiles,
             int64_t outputs)
 {
-    double lanes = t->vector_bytes / 4, points = (double)(w->n * w->n);
+    double lanes = t->vector_bytes / 4, points = glow_cpu_winograd_points(w);
     double depth = (double)(w->groups * w->channels);
     double count = (double)tiles, vectors = (double)outputs;
     double inputs = (double)cg_ceil_div(w->channels, t->vector_bytes / 4);
@@ -372,7 +400,8 @@ choose(const cpu_target *t, const glow_node *n, cpu_winograd *out)
     for (int m = 2; m <= 4; m += 2) {
         double cycles;
 
-        glow_cpu_winograd_of(t, n, m, &w);
+        if (!glow_cpu_winograd_of(t, n, m, &w))
+            continue;
         cycles = winograd_cycles(t, &w);
         if (cycles >= best)
             continue;
@@ -403,14 +432,22 @@ glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
 /* Remarks. */
 
 static void
+put_form(const cpu_winograd *w, glow_buf *b)
+{
+    glow_buf_printf(b, "F(%d x %d, %d x %d)", w->m_h, w->m_w, w->taps_h,
+                    w->taps_w);
+}
+
+static void
 put_cycles(const cpu_target *t, const glow_node *n, glow_buf *b)
 {
     cpu_winograd w;
 
     for (int m = 4; m >= 2; m -= 2) {
-        glow_cpu_winograd_of(t, n, m, &w);
-        glow_buf_printf(b, "F(%d x %d, 3 x 3) takes %.3g cycles, ", m, m,
-                        winograd_cycles(t, &w));
+        if (!glow_cpu_winograd_of(t, n, m, &w))
+            continue;
+        put_form(&w, b);
+        glow_buf_printf(b, " takes %.3g cycles, ", winograd_cycles(t, &w));
     }
     glow_buf_printf(b, "another kernel %.3g", other_cycles(t, n, &w));
 }
@@ -425,10 +462,9 @@ glow_cpu_winograd_remark(const cpu_target *t, const glow_node *n, bool taken,
 
     if (taken) {
         glow_cpu_winograd_choice(t, n, &w);
-        glow_buf_printf(b,
-                        "F(%d x %d, 3 x 3), with errors of at most 1e-5 of the "
-                        "largest result nearby",
-                        w.m, w.m);
+        put_form(&w, b);
+        glow_buf_printf(b, ", with errors of at most 1e-5 of the largest "
+                           "result nearby");
         return;
     }
     if (t->choice || !glow_cpu_winograd_of(t, n, 2, &w))
@@ -436,15 +472,15 @@ glow_cpu_winograd_remark(const cpu_target *t, const glow_node *n, bool taken,
     u.exact = false;
     u.winograd = GLOW_WINOGRAD_AUTO;
     pays = choose(&u, n, &w);
-    if (pays && t->exact)
-        glow_buf_printf(b, "-exact does without F(%d x %d, 3 x 3)", w.m, w.m);
-    else if (pays && is_off)
-        glow_buf_printf(b,
-                        "winograd=off, which -Os implies, does without F(%d x "
-                        "%d, 3 x 3)",
-                        w.m, w.m);
-    else if (!pays && !t->exact && !is_off)
+    if (pays && t->exact) {
+        glow_buf_printf(b, "-exact does without ");
+        put_form(&w, b);
+    } else if (pays && is_off) {
+        glow_buf_printf(b, "winograd=off, which -Os implies, does without ");
+        put_form(&w, b);
+    } else if (!pays && !t->exact && !is_off) {
         put_cycles(&u, n, b);
+    }
 }
 
 /* Choices. */
@@ -479,7 +515,7 @@ glow_cpu_winograd_choices(const cpu_target *t, const cpu_kernel *kernel,
 
         if (t->exact || t->winograd == GLOW_WINOGRAD_OFF ||
             !glow_cpu_winograd_of(t, n, m, &w))
-            return;
+            continue;
         c.value[CPU_KNOB_FORM] = m;
         add_choice(t, n, c, to);
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

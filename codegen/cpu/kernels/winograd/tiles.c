@@ -54,8 +54,8 @@ glow_cpu_winograd_read(glow_arena *a, const cpu_winograd *w, cpu_spans *s)
     return cut(a, w,
                (cpu_window_axis){.in = w->in_w,
                                  .out = w->tiles_w,
-                                 .kernel = w->n,
-                                 .stride = w->m * w->apart_w,
+                                 .kernel = w->n_w,
+                                 .stride = w->m_w * w->apart_w,
                                  .dilation = w->apart_w,
                                  .start = w->pad_w},
                s);
@@ -67,8 +67,8 @@ glow_cpu_winograd_written(glow_arena *a, const cpu_winograd *w, cpu_spans *s)
     return cut(a, w,
                (cpu_window_axis){.in = w->out_w,
                                  .out = w->tiles_w,
-                                 .kernel = w->m,
-                                 .stride = w->m * w->apart_w,
+                                 .kernel = w->m_w,
+                                 .stride = w->m_w * w->apart_w,
                                  .dilation = w->apart_w},
                s);
 }
@@ -94,7 +94,7 @@ each_column(cpu_winograd_maker *m, const cpu_span *span, cpu_winograd_fn body)
     end = glow_cg_imin(g, end, cg_addc(g, from, first + span->run.count));
     glow_cg_loop_guarded(g, &columns, first_tile, end, 1, NULL, 0);
     column = cg_sub(g, columns.i, from);
-    m->x = cg_add(g, phase, cg_mulc(g, column, w->m * w->apart_w));
+    m->x = cg_add(g, phase, cg_mulc(g, column, w->m_w * w->apart_w));
     m->tile = cg_sub(g, columns.i, begin);
     body(m, span);
     glow_cg_loop_end(g, &columns, NULL);
@@ -118,7 +118,7 @@ glow_cpu_winograd_each(cpu_winograd_maker *m, const cpu_spans *spans,
     row = cg_modulo(g, rows.i, w->tiles_h);
     m->image = cg_over(g, phase, w->phases_h);
     m->y = cg_affine(g, cg_modulo(g, phase, w->phases_h), 1, row,
-                     w->m * w->apart_h);
+                     w->m_h * w->apart_h);
     for (int i = 0; i < spans->count; i++)
         each_column(m, &spans->at[i], body);
     glow_cg_loop_end(g, &rows, NULL);

@@ -1,5 +1,5 @@
 /*
- * Winograd's convolution, F(2 x 2, 3 x 3) and F(4 x 4, 3 x 3): the kernel.
+ * Winograd's convolution, F(2 x 2) and F(4 x 4) of several kernels: the kernel.
  * winograd.h has the algorithm, rule.c the cost model, make.h the stages.
  *
  * Loops, from the outermost in:
@@ -7,7 +7,7 @@
  *     for each group of channels                   units: tiles, or output channels
  *       for each block of tiles                    the cache holds all its points
  *         input     for each tile and vector of channels:  B^T d B
- *         products  for each of the (m + 2)^2 points:
+ *         products  for each of the points:
  *                     for each nr = vectors * lanes of output channels
  *                       for each mr tiles          the register tile of direct/,
  *                                                  kc: all input channels
@@ -75,11 +75,12 @@ emit_winograd(cpu_job *j)
     cpu_spans read, written;
 
     glow_cpu_winograd_choice(t, j->n, &m.w);
-    m.form = glow_cpu_form(w->m);
+    m.form_h = glow_cpu_form(w->m_h, w->taps_h);
+    m.form_w = glow_cpu_form(w->m_w, w->taps_w);
     m.p = glow_cpu_winograd_product(t, w);
     glow_cpu_winograd_read(g->arena, w, &read);
     glow_cpu_winograd_written(g->arena, w, &written);
-    points = w->n * w->n;
+    points = glow_cpu_winograd_points(w);
     m.v = j->scratch;
     m.products = glow_cg_atc(g, m.v, points * w->in_plane);
     m.zeros = glow_cg_atc(g, m.products, points * w->out_plane);

@@ -1,23 +1,27 @@
 /*
- * Winograd's convolution F(m x m, 3 x 3): m x m results of a 3 x 3 convolution
- * by (m + 2)^2 multiplications for each channel, where the taps take 9 m^2.
+ * Winograd's convolution F(m x m, r x s): m x m results of a convolution with
+ * r x s taps by (m + r - 1)(m + s - 1) multiplications for each channel, where the
+ * taps take r s m^2.  Axes have 3, 5 or 7 taps, or one of them has 1 tap: then a tile
+ * has one result in its direction, and the transforms of the other axis are all.
  *
  *     y = A' [(G w G') * (B' x B)] A        elementwise, summed over channels
  *
- * x is a tile of m + 2 pixels squared, tiles overlap by two.  G w G' is
- * computed at compile time; the products of all tiles at one of the (m + 2)^2
- * points are one matrix product.  Source: Lavin and Gray, "Fast Algorithms for
+ * x is a tile of m + r - 1 by m + s - 1 pixels, tiles overlap by r - 1 and s - 1.
+ * G w G' is computed at compile time; the products of all tiles at one of the points
+ * are one matrix product.  Source: Lavin and Gray, "Fast Algorithms for
  * Convolutional Neural Networks", arXiv 1509.09308; Toom and Cook's algorithm
  * at the points 0, +-a, ... and infinity.
  *
- * The points of F(4) are 0, +-1/sqrt 2, +-sqrt 2: the usual 0, +-1, +-2 lose
- * two to six times as much.  Of the range of the result the error is at most
+ * The points of F(4, 3) and F(2, 5) are 0, +-1/sqrt 2, +-sqrt 2: the usual 0, +-1, +-2
+ * lose two to six times as much.  Those of F(2, 7) and F(4, 5) add +-1/2 and +-2 to 0 and
+ * +-1; of F(4, 7) they are +-sqrt of 1/5, 3/5, 5/3 and 5, the best of 60 that were drawn.
+ * Of the range of the result the error is at most
  *
  *     rms 5e-6, max 1e-5
  *
  * if the input and the weights have no outliers: it is relative to the largest
  * result nearby, not to each result.  One infinity or NaN in a tile becomes NaN
- * in all m x m results of it, so up to m - 1 pixels beyond the results that
+ * in all results of it, so up to m - 1 pixels beyond the results that
  * depend on it.
  *
  * Numbers of 16 bits are decoded by the input transform, and filters when they are
@@ -29,20 +33,28 @@
 
 #include "codegen/cpu/kernels/common.h"
 
-#define CPU_MOST_POINTS 6 /* in one direction */
+/* In one direction; of both, the points of F(4 x 4, 3 x 3) are the most. */
+#define CPU_MOST_TAPS 7
+#define CPU_MOST_POINTS 10
+#define CPU_MOST_PAIRS 4
+#define CPU_MOST_SQUARE 36
 
-/* One F(m, 3).  The points are 0, +-point[0], +-point[1], ..., infinity. */
+/*
+ * One F(m, taps).  The points are 0, +-point[0], +-point[1], ..., infinity; of one tap
+ * there is one point, and m is 1.
+ */
 typedef struct cpu_form {
-    int m, n; /* results and pixels of a tile, in one direction: n = m + 2 */
+    int m, taps, n; /* n = m + taps - 1: pixels of a tile, and points */
     int pairs;
-    double point[2];
-    double all[3];    /* coefficients of the product of all t - point^2, in t */
-    double but[2][2]; /* of all but one */
-    double g[CPU_MOST_POINTS][3];
+    double point[CPU_MOST_PAIRS];
+    double all[CPU_MOST_PAIRS + 1]; /* coefficients of the product of all
+                                       t - point^2, in t */
+    double but[CPU_MOST_PAIRS][CPU_MOST_PAIRS]; /* of all but one */
+    double g[CPU_MOST_POINTS][CPU_MOST_TAPS];
 } cpu_form;
 
-/* For m = 2 and 4. */
-cpu_form glow_cpu_form(int m);
+/* For m = 2 and 4, and 1, 3, 5 or 7 taps. */
+cpu_form glow_cpu_form(int m, int taps);
 
 /* y = B' x for n vectors, of which NULL are zeros. */
 void glow_cpu_form_input(cg *g, const cpu_form *f, cg_value const *x,
@@ -50,8 +62,12 @@ void glow_cpu_form_input(cg *g, const cpu_form *f, cg_value const *x,
 /* y = A' x: m vectors of n. */
 void glow_cpu_form_output(cg *g, const cpu_form *f, cg_value const *x,
                           cg_value *y);
-/* to[i * n + j] = (G w G')[i][j], w[3 * row + column]. */
-void glow_cpu_form_weights(const cpu_form *f, const double *w, double *to);
+/*
+ * to[i * h->n + j] = (G w G')[i][j] by the forms of the horizontal and the vertical
+ * axis, w[row * h->taps + column].
+ */
+void glow_cpu_form_weights(const cpu_form *h, const cpu_form *v,
+                           const double *w, double *to);
 
 /*
  * A convolution and its blocking: blocks of tiles, row by row, whose
@@ -62,7 +78,8 @@ void glow_cpu_form_weights(const cpu_form *f, const double *w, double *to);
  * convolutions without dilation, one for each first pixel: its phases.
  */
 typedef struct cpu_winograd {
-    int m, n;
+    int m_h, m_w, n_h, n_w, taps_h,
+        taps_w; /* results, pixels, taps of a tile */
     int64_t batch, groups;
     int64_t in_h, in_w, out_h, out_w, pad_h, pad_w;
     int64_t channels, outputs;  /* of one group */
@@ -87,14 +104,14 @@ int64_t glow_cpu_winograd_pitch(int64_t row);
  */
 int64_t glow_cpu_winograd_plane(int64_t tiles, int64_t pitch);
 /*
- * The tiles of F(m) of a window of 3 x 3 and stride 1, without pixel, pitches and
- * blocks; false if it is another, or there is nothing to do.
+ * The tiles of F(m) of a window of stride 1, without pixel, pitches and blocks; false if
+ * no F(m) has its taps, or there is nothing to do.
  */
 bool glow_cpu_winograd_window(const cpu_window *win, int64_t groups,
                               int64_t outputs, int m, cpu_winograd *out);
 /*
- * False if `n` is not a 3 x 3 convolution of stride 1 with a constant filter; m
- * is 2 or 4.
+ * False if `n` is not a convolution of stride 1 with a constant filter, or F(m) does not
+ * have its taps; m is 2 or 4.
  */
 bool glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
                           cpu_winograd *out);
@@ -107,6 +124,13 @@ void glow_cpu_winograd_choices(const cpu_target *t, const cpu_kernel *kernel,
 /* The text of a remark: see cpu_kernel. */
 void glow_cpu_winograd_remark(const cpu_target *t, const glow_node *n,
                               bool taken, glow_buf *b);
+/* Points of a tile. */
+static inline int
+glow_cpu_winograd_points(const cpu_winograd *w)
+{
+    return w->n_h * w->n_w;
+}
+
 /* Rows of tiles, columns of tiles, and tiles in all. */
 static inline int64_t
 glow_cpu_winograd_rows(const cpu_winograd *w)
