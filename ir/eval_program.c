@@ -314,7 +314,7 @@ is_in_place(const glow_node *n, int i)
             continue;
         glow_operand_range(n, n->op->inplace[k].in, &first, &count);
         for (int j = first; j < first + count; j++)
-            if (n->in[j] == n->out[i])
+            if (glow_is_inplace(n, i, j))
                 return true;
     }
     return false;

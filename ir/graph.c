@@ -536,6 +536,22 @@ glow_next_inplace(const glow_node *n, glow_inplace_at *at)
 }
 
 bool
+glow_is_inplace(const glow_node *n, int out, int i)
+{
+    const glow_value *a = n->in[i], *r = n->out[out];
+
+    if (!a || !glow_may_be_inplace(n, out, i))
+        return false;
+    if (a == r)
+        return true;
+
+    glow_extent over = glow_extent_of(a), made = glow_extent_of(r);
+
+    return over.base == made.base && over.first == made.first &&
+           glow_type_fits_inplace(a->type, r->type);
+}
+
+bool
 glow_has_one_use(const glow_value *v)
 {
     return v->uses && !v->uses->next;

@@ -314,6 +314,14 @@ glow_type_equal(const glow_type *a, const glow_type *b)
            glow_dims_equal(a->strides, b->strides);
 }
 
+bool
+glow_type_fits_inplace(const glow_type *a, const glow_type *b)
+{
+    return a == b || (a->elem == b->elem && glow_is_quantized(a->elem) &&
+                      glow_dims_equal(a->shape, b->shape) &&
+                      glow_dims_equal(a->strides, b->strides));
+}
+
 int64_t
 glow_type_count(const glow_type *t)
 {

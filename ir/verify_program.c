@@ -290,8 +290,7 @@ check_shared(checker *c, const glow_node *n, int i)
     for (int k = 0; k < n->n_in; k++) {
         int operand = glow_operand_of(n, k);
 
-        if (!n->in[k] || !overlap(c, n->in[k], out) ||
-            (n->in[k] == out && glow_may_be_inplace(n, i, k)))
+        if (!n->in[k] || !overlap(c, n->in[k], out) || glow_is_inplace(n, i, k))
             continue;
         WRONG(c, n, "E0313",
               n->in[k] == out ? "let it write another buffer" : NULL,

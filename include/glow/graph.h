@@ -315,6 +315,9 @@ typedef struct glow_inplace_at {
     int pair, value;
 } glow_inplace_at;
 GLOW_API bool glow_next_inplace(const glow_node *n, glow_inplace_at *at);
+/* True if operand n->in[i] and result `out` of an instruction are one buffer, or views of
+   it at one place, of types that fit. */
+GLOW_API bool glow_is_inplace(const glow_node *n, int out, int i);
 GLOW_API bool glow_has_one_use(const glow_value *v);
 GLOW_API bool glow_is_unused(const glow_value *v);
 GLOW_API bool glow_is_constant(const glow_value *v); /* constant storage */

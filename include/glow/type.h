@@ -170,6 +170,11 @@ typedef struct glow_type {
 /* The type `elem<shape>`, dense, scale 1 if `elem` is quantized. */
 GLOW_API glow_type glow_type_of(glow_kind elem, glow_dims shape);
 GLOW_API bool glow_type_equal(const glow_type *a, const glow_type *b);
+/*
+ * True if an in-place pair of an operator may have these types: equal, or of quantized
+ * elements and equal but for scale and offset.
+ */
+GLOW_API bool glow_type_fits_inplace(const glow_type *a, const glow_type *b);
 
 /*
  * Checks a type made from input: dimensions >= 0, no more than 2^47 bytes in

@@ -513,7 +513,9 @@ static const glow_diag_info table[] = {
     {"E0313", "an instruction writes over what it reads",
      "A result may share bytes with an operand only if the operator declares "
      "that\n"
-     "it works in place there, and if both are the same buffer.\n"
+     "it works in place there, and if both are the same buffer, or views of "
+     "it\n"
+     "that differ in the scale and offset of their elements alone.\n"
      "\n"
      "    %m = matmul @out %a, @in %a, @in %b\n"
      "\n"

@@ -353,6 +353,7 @@ glow_name_in_place(glow_accesses *x, const glow_step *s, uint32_t operand,
 {
     for (int k = 0; x->edit && k < s->n_in; k++)
         if (s->in[k] != GLOW_NONE && s->node->in[k] != name &&
+            s->node->in[k]->type == name->type &&
             glow_same_place(x, s->in[k], operand))
             glow_set_operand(s->node, k, name);
 }

@@ -36,7 +36,8 @@ void glow_move_to_part(glow_accesses *x, uint32_t buffer, const glow_part *to);
 void glow_move_to_value(glow_accesses *x, uint32_t buffer, uint32_t to,
                         glow_value *name, const glow_step *last, bool early);
 
-/* Replaces the operands of `s` in the same place as value `operand` by `name`. */
+/* Replaces the operands of `s` in the same place as value `operand`, and of the type of
+   `name`, by `name`. */
 void glow_name_in_place(glow_accesses *x, const glow_step *s, uint32_t operand,
                         glow_value *name);
 

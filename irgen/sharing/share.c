@@ -63,7 +63,8 @@ glow_memory_in_place(const glow_memory_model *m, const glow_node *n, int out,
     glow_part other;
 
     if (n->pred || (n->op->traits & GLOW_UNKNOWN) || !a || !a->def ||
-        a->type != r->type || !glow_table_find(m->table, a, over) ||
+        !glow_type_fits_inplace(a->type, r->type) ||
+        !glow_table_find(m->table, a, over) ||
         !glow_table_is_all(m->table, over) ||
         !glow_table_find(m->table, r, made))
         return false;

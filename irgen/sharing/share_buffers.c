@@ -8,7 +8,8 @@
  *     %b.free = dealloc @out %b
  *
  * The `inplace` pairs of the operator name the operands and results that may
- * share a buffer.  Both have the same type; the operand covers an alloc, whose
+ * share a buffer.  Both have the same type, or differ in the scale and offset of
+ * their elements, and then the result is a view; the operand covers an alloc, whose
  * last access is here; an alloc of the result is accessed here first.  No other
  * operand may be in the operand's buffer, unless it is the same value and of an
  * in-place pair too: add @inout %a, @in %a.
@@ -72,6 +73,7 @@ take_operand(glow_accesses *x, const glow_step *s, int k, int out)
         return false;
     x->buffers[to].is_part |= x->buffers[from].is_part;
     x->buffers[to].life.last = life->last;
+    glow_begin_at(x, from, s); /* the operand is defined there */
     if (x->edit)
         glow_name_in_place(x, s, s->in[k], s->node->in[k]);
     glow_move_to_value(x, from, s->in[k], s->node->in[k], NULL, false);
@@ -102,8 +104,8 @@ share(glow_accesses *x, const glow_step *s, int out, int k)
 {
     uint32_t a = s->in[k], r = s->out[out];
 
-    if (a == GLOW_NONE || x->values[a].type != x->values[r].type ||
-        !x->values[a].type)
+    if (a == GLOW_NONE || !x->values[a].type || !x->values[r].type ||
+        !glow_type_fits_inplace(x->values[a].type, x->values[r].type))
         return false;
     const glow_shared_buffer *b = &x->buffers[buffer_of(x, a)];
 
