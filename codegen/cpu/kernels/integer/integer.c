@@ -9,6 +9,7 @@
  *         copy their input to scratch             only if it is not read in place
  *         for each group
  *           for each nr = vectors * lanes         a panel of weights, kc x nr
+ *             widen it to 16 bits, in scratch     once for several tiles
  *             start values, ratios of scales      of its channels
  *             for each line of the block
  *               for each mr = rows of the line    the last tile shorter
@@ -31,6 +32,7 @@ typedef struct maker {
     cpu_within units;
     cg_value group;   /* at hand */
     cg_value weights; /* of the image */
+    cg_value packed;  /* the panel at hand, which `p` may have widened */
     cpu_integer_panel_at p;
 } maker;
 
@@ -121,7 +123,7 @@ next_of(const maker *m, cg_value line, cg_value x)
     x = cg_over(g, x, s->rows);
     at = cg_affine(g, line, tiles * share, x, share);
     at = cg_addc(g, at, glow_cpu_integer_panel(s, m->p.vectors));
-    return glow_cg_at(g, m->p.weights, at);
+    return glow_cg_at(g, m->packed, at);
 }
 
 /* Pixels from `x` of `line` on. */
@@ -130,6 +132,7 @@ make_tile(const maker *m, int rows, cg_value line, cg_value x)
 {
     cg *g = m->j->g;
     const integer *s = &m->s;
+    integer sums = *s;
     int64_t down = s->flat ? 1 : s->axis[1].stride;
     cg_value below = cg_sub(g, line, m->p.first);
     cg_value in =
@@ -139,7 +142,8 @@ make_tile(const maker *m, int rows, cg_value line, cg_value x)
 
     in = glow_cg_at(g, m->p.in, in);
     start_tile(m, rows, in, acc);
-    glow_cpu_integer_sum(g, s, rows, m->p.vectors, in, m->p.weights,
+    sums.narrow = s->narrow && !s->widens;
+    glow_cpu_integer_sum(g, &sums, rows, m->p.vectors, in, m->p.weights,
                          next_of(m, line, x), acc);
     pixel = cg_add(g, cg_add(g, pixel, x), m->p.image);
     finish_tile(m, rows, pixel, acc);
@@ -242,6 +246,33 @@ load_terms(const maker *m, cg_value panel, cg_value *terms)
         terms[v] = glow_cg_load_raw(g, t, glow_cg_atc(g, at, v * s->lanes * 4));
 }
 
+/* Widens the packed panel to `to`. */
+static void
+widen(const maker *m, cg_value to)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    int64_t vector = glow_cpu_integer_vector(s);
+    int64_t wide = glow_cpu_integer_wide_panel(s, 1) * vector /
+                   glow_cpu_integer_panel(s, 1);
+    int64_t count = glow_cpu_integer_panel(s, m->p.vectors) / vector, unit = 8;
+    cg_value from;
+    cg_loop l;
+
+    while (count % unit)
+        unit /= 2;
+    glow_cg_for(g, &l, count / unit);
+    from = glow_cg_at(g, m->packed, cg_mulc(g, l.i, unit * vector));
+    to = glow_cg_at(g, to, cg_mulc(g, l.i, unit * wide));
+    for (int64_t i = 0; i < unit; i++) {
+        cg_value w = glow_cpu_integer_load_weights(
+            g, s, s->lanes, glow_cg_atc(g, from, i * vector));
+
+        glow_cg_store_raw(g, w, glow_cg_atc(g, to, i * wide));
+    }
+    glow_cg_loop_end(g, &l, NULL);
+}
+
 /* Panel `panel` of the group, which is as panel `number` is. */
 static void
 make_panel(maker *m, cg_value panel, int64_t number, cg_value end)
@@ -257,7 +288,12 @@ make_panel(maker *m, cg_value panel, int64_t number, cg_value end)
     if (s->packed) {
         at = cg_affine(g, m->group, glow_cpu_integer_group_weights(s), panel,
                        glow_cpu_integer_panel(s, s->vectors));
-        m->p.weights = glow_cg_at(g, m->weights, at);
+        m->packed = m->p.weights = glow_cg_at(g, m->weights, at);
+        if (s->widens) {
+            m->p.weights =
+                glow_cg_atc(g, m->j->scratch, glow_cpu_integer_copy_bytes(s));
+            widen(m, m->p.weights);
+        }
         if (s->columns)
             load_columns(m, panel);
         else

@@ -60,6 +60,7 @@ typedef struct cpu_integer {
     bool columns; /* start values and ratios are packed, too, and all v are 0 */
     bool shrinks; /* ratios of results of 8 bits are known to be below 1 */
     bool narrow;  /* packed weights have 8 bits where products have 16 */
+    bool widens;  /* and a block of lines widens a panel once, in scratch */
 
     cpu_dot form;
     /* Elements added up in a lane; lanes of a vector of sums. */
@@ -117,6 +118,8 @@ int glow_cpu_integer_last(const cpu_integer *s, int64_t panel);
 /* Bytes of a vector of weights, and of `vectors` of them over the whole depth. */
 int64_t glow_cpu_integer_vector(const cpu_integer *s);
 int64_t glow_cpu_integer_panel(const cpu_integer *s, int vectors);
+/* And those of such a panel in scratch, as products take it. */
+int64_t glow_cpu_integer_wide_panel(const cpu_integer *s, int vectors);
 /*
  * Bytes of the packed weights of a group; and of all, without the terms or columns
  * behind them, which are aligned to 8 bytes.

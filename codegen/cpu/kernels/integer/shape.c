@@ -14,6 +14,7 @@
 #define MOST_ROWS 24 /* of a tile */
 #define FEW_PIXELS 2
 #define MATRIX_STEPS 16 /* of a multiplication of matrix registers */
+#define WIDE_TILES 16   /* of a block that widens a panel, at least */
 #define SLACK CPU_LINE  /* bytes that are read behind the copied lines */
 
 typedef cpu_integer integer;
@@ -63,10 +64,10 @@ set_form(const cpu_target *t, bool uses_matrix, integer *s)
         s->form = is_signed ? CPU_DOT_SIGNED_ROWS : CPU_DOT_UNSIGNED_ROWS;
     s->group = glow_cg_dot_group(s->form);
     s->lanes = t->dot_bytes / 4;
-    /* A load of one byte extends it, too. */
-    s->narrow =
-        s->packed && glow_cg_dot_bytes(s->form) > 1 &&
-        (s->lanes == 1 || t->packing == GLOW_PACKING_SMALL || reads_weights(s));
+    /* Weights of depthwise sums are few, and each tile of four pixels reads all of them. */
+    s->narrow = s->packed && glow_cg_dot_bytes(s->form) > 1 &&
+                (s->lanes == 1 || t->packing == GLOW_PACKING_SMALL ||
+                 !glow_cpu_is_depthwise(t, s));
     s->x_zero = s->form == CPU_DOT_TILES                   ? zero
                 : glow_cg_dot_bytes(s->form) > 1           ? 0
                 : is_signed == glow_cg_dot_signed(s->form) ? zero
@@ -207,6 +208,38 @@ most_bytes(const cpu_target *t, const integer *s, int64_t *line)
     return t->cache_bytes / 4;
 }
 
+static int64_t
+tiles_of_line(const integer *s)
+{
+    return s->flat ? 1 : cg_ceil_div(s->axis[2].out, s->rows);
+}
+
+/*
+ * Weights of 8 bits are widened by the loads of each tile, which takes 3 to 10 % of its
+ * time with AVX2, or panel by panel for all tiles of a block, of which there are then at
+ * least WIDE_TILES if their input fits a quarter of the cache.
+ */
+static void
+set_widening(const cpu_target *t, int64_t line, int64_t over, int64_t step,
+             integer *s)
+{
+    int64_t most = t->cache_bytes / 4, fits = line > 0 ? most / line : s->lines;
+    int64_t least = cg_ceil_div(WIDE_TILES, tiles_of_line(s)), blocks;
+
+    s->widens = s->narrow && s->lanes > 1 && t->packing != GLOW_PACKING_SMALL &&
+                !reads_weights(s) &&
+                glow_cpu_integer_wide_panel(s, s->vectors) <= most;
+    if (!s->widens)
+        return;
+    fits = fits > over ? (fits - over - 1) / step + 1 : 1;
+    if (s->block < least)
+        s->block = least < fits ? least : s->block > fits ? s->block : fits;
+    if (s->block < s->lines) {
+        blocks = s->lines / s->block;
+        s->block = cg_ceil_div(s->lines, blocks);
+    }
+}
+
 static void
 set_block(const cpu_target *t, integer *s)
 {
@@ -219,6 +252,7 @@ set_block(const cpu_target *t, integer *s)
     s->block = fits > over ? (fits - over - 1) / step + 1 : 1;
     if (s->copies && s->block < 4 * over / step)
         s->block = 4 * over / step; /* lines between blocks are copied twice */
+    set_widening(t, line, over, step, s);
     if (s->block > s->lines)
         s->block = s->lines;
     s->by_panels =
@@ -247,8 +281,7 @@ glow_cpu_integer_bodies(const integer *s)
 static void
 set_ahead(const cpu_target *t, integer *s)
 {
-    int64_t tiles =
-        s->block * (s->flat ? 1 : cg_ceil_div(s->axis[2].out, s->rows));
+    int64_t tiles = s->block * tiles_of_line(s);
     int64_t bytes = glow_cpu_integer_panel(s, s->vectors);
     int64_t lines =
         cg_ceil_div(bytes, tiles * glow_cpu_integer_bodies(s) * CPU_LINE);
@@ -310,6 +343,13 @@ glow_cpu_integer_panel(const integer *s, int vectors)
 }
 
 int64_t
+glow_cpu_integer_wide_panel(const integer *s, int vectors)
+{
+    return glow_cpu_integer_panel(s, vectors) * glow_cg_dot_bytes(s->form) /
+           glow_cpu_integer_weight_bytes(s);
+}
+
+int64_t
 glow_cpu_integer_group_weights(const integer *s)
 {
     return glow_cpu_integer_panel(s, 1) * cg_ceil_div(s->outputs, s->lanes);
@@ -356,9 +396,9 @@ glow_cpu_integer_scratch(const integer *s)
 {
     int64_t copy = glow_cpu_integer_copy_bytes(s), panel;
 
-    if (s->packed || copy == INT64_MAX)
+    if ((s->packed && !s->widens) || copy == INT64_MAX)
         return copy;
-    panel = glow_cpu_integer_panel(s, s->vectors);
+    panel = glow_cpu_integer_wide_panel(s, s->vectors);
     return copy > INT64_MAX - panel ? INT64_MAX : copy + panel;
 }
 
