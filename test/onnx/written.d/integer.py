@@ -90,9 +90,9 @@ def dynamic(draw):
     for name, x in (("both", real(draw, 3, 4)), ("positive", abs(real(draw, 7))),
                     ("negative", -abs(real(draw, 7))), ("zero", np.zeros(3, np.float32))):
         low, high = min(x.min(), 0), max(x.max(), 0)
-        s = np.float32((np.float32(high) - np.float32(low)) / np.float32(255))
-        z = saturate(-low / s, np.uint8) if s else np.uint8(0)
-        y = quantize(x, s, z, np.uint8) if s else np.zeros(x.shape, np.uint8)
+        s = np.float32((np.float32(high) - np.float32(low)) / np.float32(255)) or np.float32(1)
+        z = saturate(-low / s, np.uint8)
+        y = quantize(x, s, z, np.uint8)
         yield (f"dynamic_{name}", 11,
                node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"]), dict(x=x),
                dict(y=y, s=s, z=z))

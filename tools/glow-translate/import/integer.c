@@ -459,6 +459,18 @@ extreme(import_node *n, glow_value *x, const glow_op *reduce, const glow_op *op)
         n, op, import_build(n, reduce, NULL, GLOW_IN(x), &all), 0);
 }
 
+/* The scale of an empty range, where all elements are 0, is 1. */
+static glow_value *
+one_for_zero(import_node *n, glow_value *scale)
+{
+    glow_value *none = import_binary_number(n, &glow_op_cmpeq, scale, 0), *one;
+
+    if (n->failed)
+        return NULL;
+    one = import_splat(n, scale->type->elem, scale->type->shape, 1);
+    return BUILD_PLAIN(n, select, GLOW_IN(none, one, scale));
+}
+
 glow_value *
 import_quantize_dynamically(import_node *n, glow_value *x, glow_value **scale,
                             glow_value **zero)
@@ -468,6 +480,7 @@ import_quantize_dynamically(import_node *n, glow_value *x, glow_value **scale,
 
     *scale = import_binary_number(
         n, &glow_op_div, import_binary(n, &glow_op_sub, max, min), 255);
+    *scale = one_for_zero(n, *scale);
     *zero = NULL;
     if (n->failed)
         return NULL;
@@ -501,7 +514,7 @@ const import_row import_integer_rows[] = {
      &glow_op_dequantizelinear,
      "integers and low; per axis since opset 13, blocks since 21"},
     {"DynamicQuantizeLinear", 11, 0, dynamic_quantize_linear, NULL,
-     "floats, to uint8"},
+     "floats, to uint8; the scale of zeros alone is 1"},
     {"MatMulInteger", 10, 0, matmul_integer, NULL,
      "8-bit integers; a MatMul in float or float64, which is exact"},
     {"QLinearConv", 10, 0, qlinear_conv, NULL,
