@@ -60,7 +60,6 @@ typedef struct cpu_target {
     bool dot_rows;          /* has those of two rows */
     int dot_bytes;          /* of their vectors */
     bool dot_slow;          /* one of them starts in a cycle */
-    bool dot_units;         /* vector additions have no units but theirs */
     bool has_amx;           /* the processor has AMX */
     bool matrix;            /* and code may use it: see matrix.h */
     bool matrix_bytes;      /* and it multiplies integers of 8 bits */

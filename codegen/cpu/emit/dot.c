@@ -82,19 +82,11 @@ is_amd(glow_arena *a, const cpu_target *t)
     return strncmp(t->cpu, "znver", 5) == 0 || has(a, t, "sse4a");
 }
 
-/*
- * Sets the rates of vectors of 64 bytes.  AMD has units of additions beside those of
- * products, and Zen 4 halves its vectors; Intel has two units for both.
- */
+/* Sets the rate of vectors of 64 bytes, which Zen 4 halves. */
 static void
-set_rates(glow_arena *a, cpu_target *t)
+set_rate(glow_arena *a, cpu_target *t)
 {
-    bool amd = is_amd(a, t);
-
-    if (t->dot_bytes < 64)
-        return;
-    t->dot_slow = amd && !has(a, t, "avxvnni");
-    t->dot_units = !amd;
+    t->dot_slow = t->dot_bytes >= 64 && is_amd(a, t) && !has(a, t, "avxvnni");
 }
 
 static bool
@@ -124,7 +116,7 @@ probe_x86(glow_arena *a, cpu_target *t)
                 says(a, t, quads, "vpdpbusd", bytes == 64 ? "%zmm" : "%ymm")
             ? CPU_DOT_UNSIGNED
             : CPU_DOT_PAIRS;
-    set_rates(a, t);
+    set_rate(a, t);
 }
 
 static void
