@@ -149,6 +149,16 @@ glow_lower_gated(glow_builder *b, glow_value *x, double least)
 }
 
 glow_value *
+glow_lower_bounded(glow_builder *b, glow_value *x, double most)
+{
+    x = glow_lower_gated(b, x, -most);
+    if (!x)
+        return NULL;
+    return GLOW_BUILD_PLAIN(b, min,
+                            GLOW_IN(x, glow_lower_splat(b, x->type, most)));
+}
+
+glow_value *
 glow_lower_signed(glow_builder *b, glow_value *x, glow_value *y)
 {
     glow_value *below = glow_lower_below(b, x, 0);

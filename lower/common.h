@@ -34,6 +34,8 @@ glow_value *glow_lower_below(glow_builder *b, glow_value *x, double y);
  * because 0 times -inf would be NaN.
  */
 glow_value *glow_lower_gated(glow_builder *b, glow_value *x, double least);
+/* min(max(x, -most), most). */
+glow_value *glow_lower_bounded(glow_builder *b, glow_value *x, double most);
 /* x + y, x * y and x ** y for a number y. */
 glow_value *glow_lower_plus(glow_builder *b, glow_value *x, double y);
 glow_value *glow_lower_times(glow_builder *b, glow_value *x, double y);

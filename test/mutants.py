@@ -74,7 +74,8 @@ FAULTS = {
 
 # Operators of gradients, which are lowered, and factors of results of nodes.
 LOWERED = ["BatchNormalizationGrad", "LayerNormalizationGrad", "RMSNormalizationGrad",
-           "ConvolutionFilterGrad", "MaxPoolGrad", "ReluGrad"]
+           "ConvolutionFilterGrad", "MaxPoolGrad", "ReluGrad", "GeluGrad", "SigmoidGrad",
+           "SwishGrad", "TanhGrad"]
 FACTORS = [-1, 1.01, 0]
 
 

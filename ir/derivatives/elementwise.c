@@ -9,10 +9,6 @@
 #include "ir/derivatives/common.h"
 
 #define TWO_BY_SQRT_PI 1.12837916709551257390
-#define SQRT_HALF 0.70710678118654752440
-#define ONE_BY_SQRT_2_PI 0.39894228040143267794
-#define SQRT_2_BY_PI 0.79788456080286535588
-#define GELU_CUBE 0.044715
 
 #define PARTIAL(id)                                \
     const glow_derivative glow_derivative_##id = { \
@@ -264,10 +260,8 @@ PARTIAL(relugrad);
 static glow_value *
 sigmoid_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    glow_value *y = n->out[0];
-
     (void)i;
-    return glow_build_mul(b, d, glow_build_mul(b, y, glow_grad_from(b, 1, y)));
+    return GLOW_BUILD_PLAIN(b, sigmoidgrad, GLOW_IN(n->out[0], d));
 }
 PARTIAL(sigmoid);
 
@@ -284,11 +278,8 @@ PARTIAL(sqrt);
 static glow_value *
 tanh_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    glow_value *y = n->out[0], *below = glow_grad_from(b, 1, y);
-    glow_value *slope = glow_build_mul(b, below, glow_grad_plus(b, 1, y));
-
     (void)i;
-    return glow_build_mul(b, d, slope);
+    return GLOW_BUILD_PLAIN(b, tanhgrad, GLOW_IN(n->out[0], d));
 }
 PARTIAL(tanh);
 
@@ -326,55 +317,19 @@ softplus_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 }
 PARTIAL(softplus);
 
-/* s + y (1 - s), s the Sigmoid. */
 static glow_value *
 swish_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    glow_value *s = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(n->in[i]));
-    glow_value *slope = glow_build_mul(b, n->out[0], glow_grad_from(b, 1, s));
-
-    return glow_build_mul(b, d, glow_build_add(b, s, slope));
+    return GLOW_BUILD_PLAIN(b, swishgrad, GLOW_IN(n->in[i], d));
 }
 PARTIAL(swish);
-
-/* (1 + erf(x / sqrt 2)) / 2 + x e^(-x^2 / 2) / sqrt(2 pi). */
-static glow_value *
-gelu_by_erf(glow_builder *b, glow_value *x)
-{
-    glow_value *p =
-        GLOW_BUILD_PLAIN(b, erf, GLOW_IN(glow_grad_times(b, SQRT_HALF, x)));
-    glow_value *density = glow_grad_times(b, -0.5, glow_build_mul(b, x, x));
-
-    p = glow_grad_times(b, 0.5, glow_grad_plus(b, 1, p));
-    density = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(density));
-    density = glow_grad_times(b, ONE_BY_SQRT_2_PI, density);
-    return glow_build_add(b, p, glow_build_mul(b, x, density));
-}
-
-/* s + x s (1 - s) z', s the Sigmoid of z = 2 sqrt(2 / pi) (x + c x^3). */
-static glow_value *
-gelu_by_tanh(glow_builder *b, glow_value *x)
-{
-    glow_value *square = glow_build_mul(b, x, x), *z, *s, *slope;
-
-    z = glow_grad_times(b, GELU_CUBE, glow_build_mul(b, square, x));
-    z = glow_grad_times(b, 2 * SQRT_2_BY_PI, glow_build_add(b, x, z));
-    s = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(z));
-    slope = glow_grad_plus(b, 1, glow_grad_times(b, 3 * GELU_CUBE, square));
-    slope = glow_grad_times(b, 2 * SQRT_2_BY_PI, slope);
-    slope = glow_build_mul(b, slope, glow_build_mul(b, x, s));
-    slope = glow_build_mul(b, slope, glow_grad_from(b, 1, s));
-    return glow_build_add(b, s, slope);
-}
 
 static glow_value *
 gelu_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
     const glow_gelu *a = n->attrs;
-    glow_value *slope = a->approximate == GLOW_GELU_TANH
-                            ? gelu_by_tanh(b, n->in[i])
-                            : gelu_by_erf(b, n->in[i]);
 
-    return glow_build_mul(b, d, slope);
+    return GLOW_BUILD(b, gelugrad, GLOW_IN(n->in[i], d),
+                      .approximate = a->approximate);
 }
 PARTIAL(gelu);

@@ -37,10 +37,12 @@ static void
 elementwise_agrees(void **state)
 {
     static const glow_op *const real_ops[] = {
-        &glow_op_ceil,    &glow_op_cos,   &glow_op_erf,     &glow_op_exp,
-        &glow_op_floor,   &glow_op_log,   &glow_op_sin,     &glow_op_round,
-        &glow_op_sigmoid, &glow_op_sqrt,  &glow_op_tanh,    &glow_op_hardswish,
-        &glow_op_swish,   &glow_op_prelu, &glow_op_relugrad};
+        &glow_op_ceil,        &glow_op_cos,      &glow_op_erf,
+        &glow_op_exp,         &glow_op_floor,    &glow_op_log,
+        &glow_op_sin,         &glow_op_round,    &glow_op_sigmoid,
+        &glow_op_sqrt,        &glow_op_tanh,     &glow_op_hardswish,
+        &glow_op_swish,       &glow_op_prelu,    &glow_op_relugrad,
+        &glow_op_sigmoidgrad, &glow_op_tanhgrad, &glow_op_swishgrad};
     static const glow_op *const number_ops[] = {
         &glow_op_abs,    &glow_op_add,    &glow_op_cmpeq, &glow_op_cmplt,
         &glow_op_cmplte, &glow_op_cmpneq, &glow_op_div,   &glow_op_max,
@@ -68,11 +70,11 @@ static void
 special_values_agree(void **state)
 {
     static const glow_op *const ops[] = {
-        &glow_op_abs,   &glow_op_add,  &glow_op_ceil,  &glow_op_cmpeq,
-        &glow_op_cmplt, &glow_op_div,  &glow_op_erf,   &glow_op_exp,
-        &glow_op_floor, &glow_op_log,  &glow_op_max,   &glow_op_min,
-        &glow_op_mul,   &glow_op_relu, &glow_op_round, &glow_op_sigmoid,
-        &glow_op_sqrt,  &glow_op_tanh};
+        &glow_op_abs,   &glow_op_add,  &glow_op_ceil,     &glow_op_cmpeq,
+        &glow_op_cmplt, &glow_op_div,  &glow_op_erf,      &glow_op_exp,
+        &glow_op_floor, &glow_op_log,  &glow_op_max,      &glow_op_min,
+        &glow_op_mul,   &glow_op_relu, &glow_op_round,    &glow_op_sigmoid,
+        &glow_op_sqrt,  &glow_op_tanh, &glow_op_gelugrad, &glow_op_swishgrad};
 
     (void)state;
     for (size_t k = 0; k < COUNT(floats); k++)
@@ -94,6 +96,8 @@ activations_agree(void **state)
         if (k < COUNT(floats)) {
             save(&t, GLOW_BUILD(t.b, gelu, GLOW_IN(x), GLOW_GELU_ERF));
             save(&t, GLOW_BUILD(t.b, gelu, GLOW_IN(x), GLOW_GELU_TANH));
+            save(&t, GLOW_BUILD(t.b, gelugrad, GLOW_IN(x, x), GLOW_GELU_ERF));
+            save(&t, GLOW_BUILD(t.b, gelugrad, GLOW_IN(x, x), GLOW_GELU_TANH));
             save(&t, GLOW_BUILD(t.b, hardsigmoid, GLOW_IN(x), 0.2f, 0.5f));
             save(&t, GLOW_BUILD(t.b, leakyrelu, GLOW_IN(x), 0.01f));
         }

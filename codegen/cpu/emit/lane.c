@@ -299,6 +299,94 @@ emit_gelu(cg *g, const glow_node *n, cg_value const *in)
     return cg_fmul(g, at_least_gated(g, x, -32), y);
 }
 
+/* Gradients of activations. */
+
+static cg_value
+bounded(cg *g, cg_value x, double most)
+{
+    cg_value m = real_like(x, most);
+
+    x = at_least_gated(g, x, -most);
+    return cg_select(g, cg_fcmp(g, LLVMRealOGT, x, m), m, x);
+}
+
+/* P(x) + x p(x), P the normal distribution function and p its density. */
+static cg_value
+gelu64_slope(cg *g, cg_value x)
+{
+    cg_value y, part, half = real_like(x, 0.5);
+
+    x = bounded(g, x, 40);
+    y = glow_cg_erf(g, cg_fmul(g, x, real_like(x, 0.70710678118654752)));
+    y = glow_cg_fma(g, half, y, half);
+    part = cg_fmul(g, x, real_like(x, 0.39894228040143268));
+    return glow_cg_fma(g, part, bell(g, x), y);
+}
+
+/* s + x s (1 - s) z', s the sigmoid of z = 2 sqrt(2 / pi) (x + c x^3). */
+static cg_value
+gelu_tanh_slope(cg *g, cg_value x)
+{
+    const double twice = 2 * 0.79788456080286536, cube = 0.044715;
+    cg_value square, z, s, one = real_like(x, 1);
+
+    x = bounded(g, x, 40);
+    square = cg_fmul(g, x, x);
+    z = glow_cg_fma(g, square, real_like(x, twice * cube), real_like(x, twice));
+    s = glow_cg_sigmoid(g, cg_fmul(g, x, z));
+    z = glow_cg_fma(g, square, real_like(x, 3 * twice * cube),
+                    real_like(x, twice));
+    x = cg_fmul(g, x, z);
+    z = cg_fmul(g, x, cg_fsub(g, one, s));
+    return glow_cg_fma(g, z, s, s);
+}
+
+static cg_value
+emit_gelugrad(cg *g, const glow_node *n, cg_value const *in)
+{
+    const glow_gelugrad *a = n->attrs;
+    cg_value x = in[0];
+
+    if (a->approximate == GLOW_GELU_TANH)
+        x = gelu_tanh_slope(g, x);
+    else if (glow_cg_scalar(LLVMTypeOf(x)) == g->f64)
+        x = gelu64_slope(g, x);
+    else
+        x = glow_cg_gelu_slope(g, x);
+    return cg_fmul(g, in[1], x);
+}
+
+static cg_value
+emit_sigmoidgrad(cg *g, const glow_node *n, cg_value const *in)
+{
+    cg_value y = in[0];
+
+    (void)n;
+    y = cg_fmul(g, y, cg_fsub(g, real_like(y, 1), y));
+    return cg_fmul(g, in[1], y);
+}
+
+static cg_value
+emit_tanhgrad(cg *g, const glow_node *n, cg_value const *in)
+{
+    cg_value y = in[0], one = real_like(y, 1), below = cg_fsub(g, one, y);
+
+    (void)n;
+    y = cg_fmul(g, below, cg_fadd(g, one, y));
+    return cg_fmul(g, in[1], y);
+}
+
+static cg_value
+emit_swishgrad(cg *g, const glow_node *n, cg_value const *in)
+{
+    cg_value x = bounded(g, in[0], 1000), one = real_like(x, 1);
+    cg_value s = glow_cg_sigmoid(g, x);
+
+    (void)n;
+    x = glow_cg_fma(g, x, cg_fsub(g, one, s), one);
+    return cg_fmul(g, in[1], cg_fmul(g, s, x));
+}
+
 /* Two operands. */
 
 /*
@@ -568,6 +656,7 @@ static const struct {
     {&glow_op_floor, emit_floor},
     {&glow_op_fmod, emit_fmod},
     {&glow_op_gelu, emit_gelu},
+    {&glow_op_gelugrad, emit_gelugrad},
     {&glow_op_hardsigmoid, emit_hardsigmoid},
     {&glow_op_hardswish, emit_hardswish},
     {&glow_op_leakyrelu, emit_leakyrelu},
@@ -585,13 +674,16 @@ static const struct {
     {&glow_op_round, emit_round},
     {&glow_op_select, emit_select},
     {&glow_op_sigmoid, emit_sigmoid},
+    {&glow_op_sigmoidgrad, emit_sigmoidgrad},
     {&glow_op_sin, emit_sin},
     {&glow_op_sinh, emit_sinh},
     {&glow_op_sqrt, emit_sqrt},
     {&glow_op_sub, emit_sub},
     {&glow_op_swish, emit_swish},
+    {&glow_op_swishgrad, emit_swishgrad},
     {&glow_op_tan, emit_tan},
     {&glow_op_tanh, emit_tanh},
+    {&glow_op_tanhgrad, emit_tanhgrad},
     {&glow_op_truncate, emit_truncate},
     {&glow_op_xor, emit_xor},
 };

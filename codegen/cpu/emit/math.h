@@ -14,6 +14,7 @@ cg_value glow_cg_log(cg *g, cg_value x);
 cg_value glow_cg_sigmoid(cg *g, cg_value x);
 cg_value glow_cg_swish(cg *g, cg_value x);
 cg_value glow_cg_gelu(cg *g, cg_value x); /* exact GELU (erf); float only */
+cg_value glow_cg_gelu_slope(cg *g, cg_value x); /* its derivative; float only */
 /*
  * Exponential of numbers up to 0, and exact GELU, for results that are rounded to
  * bfloat16: relative errors 2.7e-6 and 1.4e-4.

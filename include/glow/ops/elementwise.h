@@ -88,6 +88,8 @@ enum { GLOW_GELU_ERF, GLOW_GELU_TANH };
 #define GLOW_GELU_TAIL64_SCALE 2.950354609929078
 #define GLOW_GELU_TAIL64_SHIFT -1.2127659574468086
 
+typedef glow_gelu glow_gelugrad;
+
 typedef struct glow_hardsigmoid {
     float alpha;
     float beta;
@@ -104,6 +106,12 @@ extern GLOW_API const glow_op glow_op_hardswish;
 extern GLOW_API const glow_op glow_op_leakyrelu;
 extern GLOW_API const glow_op glow_op_relugrad; /* Output, ResultGrad */
 extern GLOW_API const glow_op glow_op_prelu;    /* Slope has Input's shape */
+
+/* Gradients of activations, of Input or Output, and ResultGrad: ir/ops/activation_grad.c. */
+extern GLOW_API const glow_op glow_op_gelugrad;
+extern GLOW_API const glow_op glow_op_sigmoidgrad;
+extern GLOW_API const glow_op glow_op_swishgrad;
+extern GLOW_API const glow_op glow_op_tanhgrad;
 
 /* Two or three operands of one shape, element by element: ir/ops/binary.c. */
 
