@@ -14,11 +14,14 @@
 #include "ir/base/context.h"
 #include "passes/verdict.h"
 
+#define INPUT_BYTES ((size_t)64 << 20) /* of the memo of inputs */
+
 struct glow_semantics {
     glow_context *ctx;
     glow_arena *arena;
     uint64_t seed;
     glow_memo *memo;
+    trial_inputs *inputs;
     glow_module *module; /* module of the states */
     trial_state *states;
     const char *func;    /* function of the current pass; NULL: all */
@@ -36,6 +39,7 @@ glow_semantics_new(glow_context *ctx, uint64_t seed, size_t memo_bytes)
     s->arena = arena;
     s->seed = seed;
     s->memo = glow_memo_new(memo_bytes);
+    s->inputs = glow_trial_inputs_new(INPUT_BYTES);
     return s;
 }
 
@@ -65,6 +69,7 @@ glow_semantics_free(glow_semantics *s)
     forget_all(s);
     forget_before(s);
     glow_memo_free(s->memo);
+    glow_trial_inputs_free(s->inputs);
     glow_arena_free(s->arena);
 }
 
@@ -99,7 +104,13 @@ set_state(glow_semantics *s, trial_state *st)
 static trial
 trial_of(const glow_semantics *s, glow_func *f)
 {
-    return (trial){.ctx = s->ctx, .memo = s->memo, .seed = s->seed, .f = f};
+    return (trial){
+        .ctx = s->ctx,
+        .memo = s->memo,
+        .inputs = s->inputs,
+        .seed = s->seed,
+        .f = f,
+    };
 }
 
 static bool

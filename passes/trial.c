@@ -98,13 +98,6 @@ fill_for(const trial *t, glow_kind kind)
     return t->ints == INTS_SMALL ? GLOW_FILL_RANDOM : GLOW_FILL_ZERO;
 }
 
-static void
-scale_by_units(const trial_units *u, const glow_tensor *x)
-{
-    for (int64_t i = 0; u->count > 0 && i < glow_type_count(x->type); i++)
-        glow_set_double(x, i, glow_get_double(x, i) * u->at[i / 4 % u->count]);
-}
-
 /* Numbers in [-1, 1) as numbers in the range of the placeholder, if it has one. */
 static void
 move_into_range(const glow_storage *s, const glow_tensor *x)
@@ -131,11 +124,16 @@ make_input(const trial *t, const glow_storage *s)
                ? seed * 4 + (uint64_t)glow_trial_sets[t->set].quarter
                : seed + (uint64_t)t->set;
 
-    glow_tensor drawn = glow_tensor_new(glow_type_get(t->ctx, type));
+    bool is_scaled = how == GLOW_FILL_COUNT && glow_is_float(type.elem);
+    const trial_draw draw = {
+        .type = glow_type_get(t->ctx, type),
+        .how = how,
+        .seed = seed,
+        .units = is_scaled ? t->units.at : NULL,
+        .n_units = is_scaled ? t->units.count : 0,
+    };
+    glow_tensor drawn = glow_trial_inputs_get(t->inputs, &draw);
 
-    glow_tensor_fill(&drawn, how, seed);
-    if (how == GLOW_FILL_COUNT && glow_is_float(type.elem))
-        scale_by_units(&t->units, &drawn);
     if (t->within_ranges && how == GLOW_FILL_RANDOM && glow_is_float(type.elem))
         move_into_range(s, &drawn);
     if (drawn.type == trial_type(t, s))

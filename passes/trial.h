@@ -8,6 +8,7 @@
 
 #include "glow/eval.h"
 #include "glow/pass.h"
+#include "passes/trial_inputs.h"
 
 enum { N_TRIALS = 9, MOST_UNITS = 8 };
 
@@ -52,6 +53,7 @@ typedef enum trial_ints {
 typedef struct trial {
     glow_context *ctx;
     glow_memo *memo;
+    trial_inputs *inputs; /* drawn before, or NULL */
     uint64_t seed;
     glow_func *f;
     int set;

@@ -6,6 +6,8 @@
 #include "glow/ops.h"
 #include "glow/semantics.h"
 
+#include "passes/trial_inputs.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,6 +282,47 @@ test_signature(void **state)
     assert_string_equal(t->id, "E0414");
 }
 
+static bool
+is_same(glow_tensor a, glow_tensor b)
+{
+    bool same = memcmp(a.data, b.data, (size_t)glow_type_bytes(a.type)) == 0;
+
+    glow_tensor_end(&a);
+    glow_tensor_end(&b);
+    return same;
+}
+
+/* Inputs of a memo, of a full one and of none are the same, whatever was done to others. */
+static void
+test_memo_of_inputs(void **state)
+{
+    fixture *t = *state;
+    const double units[] = {3, 0.5};
+    trial_draw d = {.type = type_of(t, GLOW_FLOAT),
+                    .how = GLOW_FILL_COUNT,
+                    .seed = 7,
+                    .units = units,
+                    .n_units = 2};
+    const trial_draw plain = {.type = d.type, .how = d.how, .seed = d.seed};
+    trial_inputs *m = glow_trial_inputs_new(1 << 20),
+                 *full = glow_trial_inputs_new(100);
+    glow_tensor first = glow_trial_inputs_get(m, &d);
+
+    memset(first.data, 0, 16);
+    assert_false(is_same(first, glow_trial_inputs_get(m, &d)));
+    assert_true(
+        is_same(glow_trial_inputs_get(m, &d), glow_trial_inputs_get(NULL, &d)));
+    assert_true(is_same(glow_trial_inputs_get(full, &d),
+                        glow_trial_inputs_get(full, &d)));
+    assert_false(is_same(glow_trial_inputs_get(m, &d),
+                         glow_trial_inputs_get(m, &plain)));
+    d.seed++;
+    assert_false(is_same(glow_trial_inputs_get(m, &plain),
+                         glow_trial_inputs_get(m, &d)));
+    glow_trial_inputs_free(m);
+    glow_trial_inputs_free(full);
+}
+
 int
 main(void)
 {
@@ -292,6 +335,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_float64, setup, teardown),
         cmocka_unit_test_setup_teardown(test_signature, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_memo_of_inputs, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
