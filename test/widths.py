@@ -4,9 +4,12 @@
     widths.py --draw COMMAND...    with `-draw N` appended, N changing with each commit
 
 The first failure ends the script with the exit code of that command.  A processor that
-this machine lacks is left out with a word; glow-run says so itself, by E0825.
+this machine lacks is left out with a word; glow-run says so itself, by E0825.  Under lit
+GLOW_WIDTHS in the environment has those that run here, so that they are looked for once,
+and GLOW_WIDTHS_SEED, of a build under sanitizers, draws one of them for each command.
 """
 
+import os
 import pathlib
 import platform
 import random
@@ -38,7 +41,7 @@ def lacks(glow_run, cpu):
         probe = pathlib.Path(folder) / "probe.gir"
         probe.write_text(PROBE)
         done = subprocess.run(
-            [glow_run, "-backend=cpu", *flags(cpu), probe, "-input=x=zero"],
+            [glow_run, "-backend=cpu", "-no-cache", *flags(cpu), probe, "-input=x=zero"],
             capture_output=True, text=True)
     if done.returncode and "error[E0825]" not in done.stderr:
         sys.exit(f"{glow_run} -cpu={cpu}: {done.stderr}")
@@ -47,6 +50,8 @@ def lacks(glow_run, cpu):
 
 def here(glow_run, say=print):
     """Names for -cpu of all widths that run here; `say` is told of the others."""
+    if "GLOW_WIDTHS" in os.environ:
+        return os.environ["GLOW_WIDTHS"].split(",")
     found = []
     for cpu in PROCESSORS.get(platform.machine(), []):
         why = lacks(glow_run, cpu)
@@ -63,6 +68,11 @@ def seed_of_commit():
         ["git", "-C", pathlib.Path(__file__).parent, "rev-parse", "HEAD"],
         capture_output=True, text=True)
     return int(done.stdout[:8], 16) if done.returncode == 0 else 1
+
+
+def drawn(seed, case, cpus):
+    """One of `cpus` for the case of that name."""
+    return random.Random(f"{seed} {case}").choice(cpus)
 
 
 def add_options(parser):
@@ -88,7 +98,7 @@ class Widths:
     def of(self, case):
         """The list of -cpu for the case of that name."""
         if self.samples:
-            return [random.Random(f"{self.seed} {case}").choice(self.all)]
+            return [drawn(self.seed, case, self.all)]
         return self.all
 
 
@@ -96,7 +106,10 @@ def main():
     command = sys.argv[1:]
     if command[0] == "--draw":
         sys.exit(subprocess.run([*command[1:], "-draw", str(seed_of_commit())]).returncode)
-    for cpu in here(command[0]):
+    cpus = here(command[0])
+    if "GLOW_WIDTHS_SEED" in os.environ:
+        cpus = [drawn(os.environ["GLOW_WIDTHS_SEED"], " ".join(command), cpus)]
+    for cpu in cpus:
         print(*flags(cpu), flush=True)
         code = subprocess.run([*command, *flags(cpu)]).returncode
         if code:

@@ -4,8 +4,10 @@ import glob
 import os
 import platform
 import shutil
+import sys
 
 import lit.formats
+import lit.util
 
 config.name = "glow"
 config.test_format = lit.formats.ShTest(execute_external=False)
@@ -54,6 +56,18 @@ if shutil.which("haproxy") or os.access("/usr/sbin/haproxy", os.X_OK):
 # Debian's PostgreSQL, whose programs are beside the PATH, and which root starts as another.
 if glob.glob("/usr/lib/postgresql/*/bin/initdb") and shutil.which("runuser"):
     config.available_features.add("postgresql")
+
+# Widths of vectors that this machine runs, looked for once.  Without sanitizers %{widths}
+# runs a command at each; with them, whose subject is the compiler, at one that is drawn.
+sys.path.insert(0, os.path.join(config.source_root, "test"))
+import widths
+
+glow_run = lit.util.which("glow-run", config.environment["PATH"])
+if glow_run:
+    found = widths.here(glow_run, say=lit_config.note)
+    config.environment["GLOW_WIDTHS"] = ",".join(found)
+if {"address", "undefined"} & set(config.features):
+    config.environment["GLOW_WIDTHS_SEED"] = str(widths.seed_of_commit())
 
 if "address" in config.features:
     config.environment.setdefault(
