@@ -11,8 +11,9 @@
  *
  * relative to the larger of both and |grad.w| / sqrt(n), n the number of elements, and
  * reports E0443 where they differ by more than `tolerance`, and by more than roundings
- * of the loss in float64 make of the difference.  Tensors of at most 64
- * elements are compared element by element too.
+ * in float64 make of the difference: those of the loss, and of numbers of the size 1,
+ * which inputs are drawn of, because a saturated loss is a small difference of such.
+ * Tensors of at most 64 elements are compared element by element too.
  *
  * A placeholder {TangentOf: "y"} has the derivative of @y along the direction that the
  * placeholders {TangentBy: ..} are.  For a drawn r of length 1 the sum of its elements
@@ -20,10 +21,15 @@
  * of @y by all of these as well, both modes are compared with each other: the sum of
  * gradients times direction is the tangent, up to 1e-10, at kinks too.
  *
- * Inputs are drawn from `seed`, none of them 0.  Where differences of h and h / 2
- * disagree, a kink (of Relu, of a maximum) may lie between; then others are drawn, up to
- * 8 times, and the draw with the least disagreement counts.  Functions of graphs and of
- * programs are taken, at any stage; the function itself does not change.
+ * Inputs are drawn from `seed`, none of them 0.  The difference is that of h / 2.  Where
+ * those of h and h / 2 disagree, or the second differences
+ *
+ *     loss(w + h u) + loss(w - h u) - 2 loss(w)    and 4 times that of h / 2,
+ *
+ * a kink (of Relu, of a maximum) may lie between; then others are drawn, up to 8 times,
+ * also where roundings hide the derivative, and the draw of the least doubt counts.  Later
+ * draws are of smaller numbers, which saturate less.  Functions of graphs and of programs
+ * are taken, at any stage; the function itself does not change.
  */
 
 #include <float.h>
@@ -200,24 +206,31 @@ moved(const glow_type *type, double r, int attempt)
     return (r < 0 ? -0.3 : 0.3) + 1.1 * r;
 }
 
+/* Fills the input of `s`; floats are divided by 2^`halvings`. */
 static void
-draw(trial *t, const slot *s, int attempt)
+draw(trial *t, const slot *s, int attempt, int halvings)
 {
+    if (!glow_is_float(s->input.type->elem))
+        halvings = 0;
     glow_tensor_fill(&s->input, GLOW_FILL_RANDOM, t->seed++);
     for (int64_t i = 0; i < glow_type_count(s->input.type); i++)
         glow_set_double(
             &s->input, i,
-            moved(s->input.type, glow_get_double(&s->input, i), attempt));
+            ldexp(moved(s->input.type, glow_get_double(&s->input, i), attempt),
+                  -halvings));
 }
 
-/* Draws inputs that the function takes, and runs it; false if there are none. */
+/*
+ * Draws inputs that the function takes, for the draw `number`, and runs it; false if
+ * there are none.
+ */
 static bool
-redraw(trial *t, const slot *loss)
+redraw(trial *t, const slot *loss, int number)
 {
     for (int attempt = 0; attempt < TRIES; attempt++) {
         for (int i = 0; i < t->n_slots; i++)
             if (t->slots[i].is_read)
-                draw(t, &t->slots[i], attempt);
+                draw(t, &t->slots[i], attempt, attempt / 3 + number / 2);
         restore(t);
         if (evaluate(t, 0) && isfinite(glow_get_double(&loss->now, 0)))
             return true;
@@ -238,45 +251,61 @@ loss_at(trial *t, const claim *c, const double *u, double by)
     return evaluate(t, 1) ? glow_get_double(&c->loss->now, 0) : NAN;
 }
 
-static double
-difference(trial *t, const claim *c, const double *u, double h)
-{
-    return (loss_at(t, c, u, h) - loss_at(t, c, u, -h)) / (2 * h);
-}
+/* A function of one number around 0. */
+typedef struct values {
+    double middle;  /* at 0 */
+    double far[2];  /* at h, -h */
+    double near[2]; /* at h / 2, -h / 2 */
+} values;
 
 /* The comparison along one direction. */
 typedef struct probe {
     double expected; /* the difference of the loss */
     double got;      /* the gradient along the direction */
     double scale;
-    double
-        noise; /* what roundings of the loss make of the difference, at most */
-    double unsure; /* by which differences of h and h / 2 disagree */
+    double noise;  /* the difference that is made of roundings, at most */
+    double unsure; /* the disagreement of the differences of h and h / 2 */
+    double doubt;  /* that, or the part of the scale that is noise */
 } probe;
 
 enum { ROUNDINGS = 4 }; /* of the loss, in units of its last place */
 
-/* The noise of a difference at half of `h`, where the loss is about `size`. */
+/* The distance of `x` and `y` above `noise`, as a part of the scale. */
 static double
-noise_of(double size, double h)
+apart(const probe *p, double x, double y, double noise)
 {
-    return (double)ROUNDINGS * DBL_EPSILON * fabs(size) / (h / 2);
-}
-
-/* The distance of `x` and `y` above the noise, as a part of the scale. */
-static double
-apart(const probe *p, double x, double y)
-{
-    double d = fabs(x - y) - p->noise;
+    double d = fabs(x - y) - noise;
 
     return isnan(d) ? d : d > 0 ? d / p->scale : 0;
+}
+
+/*
+ * Sets all of `p` but `got`, by the values of a loss of the size `size`; `least` is the
+ * least scale.  The noise is that of a difference at h / 2.
+ */
+static void
+compare(probe *p, const values *v, double size, double h, double least)
+{
+    double far = (v->far[0] - v->far[1]) / (2 * h);
+    double bend = v->far[0] + v->far[1] - 2 * v->middle;
+    double near_bend = v->near[0] + v->near[1] - 2 * v->middle;
+
+    p->expected = (v->near[0] - v->near[1]) / h;
+    p->scale = fmax(fmax(fabs(p->expected), fabs(p->got)), least);
+    p->noise = (double)ROUNDINGS * DBL_EPSILON * fmax(1, fabs(size)) / (h / 2);
+    p->unsure = fmax(apart(p, far, p->expected, p->noise),
+                     apart(p, bend / h, 4 * near_bend / h, 8 * p->noise));
+    p->doubt = p->expected == 0 && p->got == 0
+                   ? p->unsure
+                   : fmax(p->unsure, p->noise / p->scale);
 }
 
 static probe
 probe_along(trial *t, const claim *c, const double *u, double h)
 {
     int64_t count = glow_type_count(c->of->input.type);
-    double square = 0, half;
+    values v = {.middle = glow_get_double(&c->loss->now, 0)};
+    double square = 0;
     probe p = {0};
 
     for (int64_t i = 0; i < count; i++) {
@@ -285,12 +314,11 @@ probe_along(trial *t, const claim *c, const double *u, double h)
         p.got += g * u[i];
         square += g * g;
     }
-    p.expected = difference(t, c, u, h);
-    half = difference(t, c, u, h / 2);
-    p.scale =
-        fmax(fmax(fabs(p.expected), fabs(p.got)), sqrt(square / (double)count));
-    p.noise = noise_of(glow_get_double(&c->loss->now, 0), h);
-    p.unsure = apart(&p, p.expected, half);
+    for (int i = 0; i < 2; i++) {
+        v.far[i] = loss_at(t, c, u, i ? -h : h);
+        v.near[i] = loss_at(t, c, u, i ? -h / 2 : h / 2);
+    }
+    compare(&p, &v, v.middle, h, sqrt(square / (double)count));
     return p;
 }
 
@@ -299,23 +327,23 @@ static bool
 check_along(trial *t, const claim *c, const double *u)
 {
     const verify_options *o = glow_run_options(t->run);
-    probe best = {.unsure = INFINITY};
+    probe best = {.unsure = INFINITY, .doubt = INFINITY};
     double off;
 
-    for (int i = 0; i < DRAWS && !(best.unsure <= o->tolerance); i++) {
+    for (int i = 0; i < DRAWS && !(best.doubt <= o->tolerance); i++) {
         probe p;
 
-        if (!redraw(t, c->loss))
+        if (!redraw(t, c->loss, i))
             return glow_error(t->ctx, "E0444",
                               "verify-gradients: @%s refuses all inputs, or "
                               "@%s is no number for them",
                               t->whole->name, c->loss->storage->name);
         p = probe_along(t, c, u, o->step);
-        if (p.unsure < best.unsure)
+        if (p.doubt < best.doubt)
             best = p;
     }
-    off = apart(&best, best.expected, best.got);
-    if (off <= o->tolerance + (best.unsure > o->tolerance ? best.unsure : 0))
+    off = apart(&best, best.expected, best.got, best.noise);
+    if (off <= o->tolerance + best.unsure)
         return true;
     return glow_error(t->ctx, "E0443",
                       "@%s: along a direction the loss @%s changes by %.9g, "
@@ -419,18 +447,20 @@ probe_tangent(trial *t, const slot *tangent, const slot *y, const double *r,
               double h)
 {
     int64_t count = glow_type_count(y->now.type);
+    double square = 0;
+    values v = {0};
     probe p = {0};
-    double half, square = 0;
 
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
         p.got += glow_get_double(&tangent->now, i) * r[i];
-    p.expected = (sum_at(t, y, r, h) - sum_at(t, y, r, -h)) / (2 * h);
-    half = (sum_at(t, y, r, h / 2) - sum_at(t, y, r, -h / 2)) / h;
-    for (int64_t i = 0; i < count; i++)
+        v.middle += glow_get_double(&y->now, i) * r[i];
         square += pow(glow_get_double(&y->now, i), 2);
-    p.scale = fmax(fabs(p.expected), fabs(p.got));
-    p.noise = noise_of(sqrt(square), h);
-    p.unsure = apart(&p, p.expected, half);
+    }
+    for (int i = 0; i < 2; i++) {
+        v.far[i] = sum_at(t, y, r, i ? -h : h);
+        v.near[i] = sum_at(t, y, r, i ? -h / 2 : h / 2);
+    }
+    compare(&p, &v, sqrt(square), h, 0);
     return p;
 }
 
@@ -483,13 +513,13 @@ static bool
 compare_tangent(trial *t, const slot *tangent, const slot *y, const double *r)
 {
     const verify_options *o = glow_run_options(t->run);
-    probe best = {.unsure = INFINITY};
+    probe best = {.unsure = INFINITY, .doubt = INFINITY};
     double off;
 
-    for (int i = 0; i < DRAWS && !(best.unsure <= o->tolerance); i++) {
+    for (int i = 0; i < DRAWS && !(best.doubt <= o->tolerance); i++) {
         probe p;
 
-        if (!redraw(t, y))
+        if (!redraw(t, y, i))
             return glow_error(t->ctx, "E0444",
                               "verify-gradients: @%s refuses all inputs, or "
                               "@%s is no number for them",
@@ -497,10 +527,10 @@ compare_tangent(trial *t, const slot *tangent, const slot *y, const double *r)
         if (glow_type_count(y->now.type) == 1 && !compare_modes(t, tangent, y))
             return false;
         p = probe_tangent(t, tangent, y, r, (double)o->step);
-        if (p.unsure < best.unsure)
+        if (p.doubt < best.doubt)
             best = p;
     }
-    off = apart(&best, best.expected, best.got);
+    off = apart(&best, best.expected, best.got, best.noise);
     if (off <= (double)o->tolerance + best.unsure)
         return true;
     return glow_error(t->ctx, "E0443",
