@@ -3,6 +3,7 @@
  * external in the weights file that has a tensor of their name.
  */
 
+#include <limits.h>
 #include <string.h>
 
 #include "glow/eval.h"
@@ -74,14 +75,24 @@ glow_bind_placeholders(glow_module *m, const char *alias, const char *path)
     return failed > 0 ? -1 : bound;
 }
 
-/* True for a mean or a variance that a normalization reads and does not train. */
+/*
+ * True for a mean or a variance that a normalization reads, and for the weights of the
+ * classes or elements of a loss: trained ones would be 0.
+ */
 static bool
-is_statistic(const glow_storage *s)
+is_untrained(const glow_storage *s)
 {
-    GLOW_FOR_EACH_USE(u, &s->value)
-        if ((u->user->op == &glow_op_batchnormalization && u->index >= 3) ||
-            (u->user->op == &glow_op_meanvarnormalization && u->index >= 1))
+    GLOW_FOR_EACH_USE(u, &s->value) {
+        const glow_op *op = u->user->op;
+        int first = op == &glow_op_batchnormalization             ? 3
+                    : op == &glow_op_meanvarnormalization         ? 1
+                    : op == &glow_op_negativeloglikelihoodloss    ? 2
+                    : op == &glow_op_binarycrossentropywithlogits ? 2
+                                                                  : INT_MAX;
+
+        if (u->index >= first)
             return true;
+    }
     return false;
 }
 
@@ -103,7 +114,7 @@ glow_free_constants(glow_module *m, const char *path, glow_storage **chosen,
         chosen[i]->payload = GLOW_NO_PAYLOAD;
         chosen[i]->file = NULL;
         chosen[i]->attrs =
-            (glow_attr_list){trained, is_statistic(chosen[i]) ? 1 : 2};
+            (glow_attr_list){trained, is_untrained(chosen[i]) ? 1 : 2};
     }
     glow_drop_unused_weights(m);
     return (int)count;

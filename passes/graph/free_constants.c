@@ -7,8 +7,8 @@
  *
  * and @w is a tensor of the safetensors file `file`.  `only` lists constants by name or
  * pattern, in quotes (`only="fc*,head.w"`); default: all of floats.  Constants of other
- * kinds stay, and those that no function reads; means and variances that a normalization
- * reads are state, but not trained.
+ * kinds stay, and those that no function reads.  Means and variances that a normalization
+ * reads are state, but not trained, and so are the weights of the classes of a loss.
  *
  * The inverse of bind-placeholders, which makes constants of the file again after
  * training.  Names and types are those of the constants, so this is done before passes
