@@ -18,11 +18,13 @@
  *
  * The loss is the mean over rows or elements.  The logarithm of a SoftMax or Sigmoid is
  * taken as one operator, because that of the rounded probability loses all digits where
- * the probability is near 0.
+ * the probability is near 0.  Rows whose label is `ignore_index` do not count in
+ * cross-entropy; by default all do.
  *
  * Models come without the loss that they were trained by.
  */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "glow/match.h"
@@ -37,6 +39,7 @@ static const char *const kinds[] = {"cross-entropy", "binary", "squared-error",
 typedef struct loss_options {
     const char *of, *label, *loss;
     int kind;
+    int64_t ignore_index;
 } loss_options;
 
 /* The Save of the result, or NULL after a report. */
@@ -111,7 +114,7 @@ cross_entropy(glow_builder *b, const loss_options *o, glow_value *v)
     }
     return GLOW_BUILD(b, negativeloglikelihoodloss, GLOW_IN(x, label, NULL),
                       .reduction = GLOW_LOSS_MEAN,
-                      .ignore_index = GLOW_IGNORE_NONE);
+                      .ignore_index = o->ignore_index);
 }
 
 static glow_value *
@@ -152,6 +155,13 @@ run(glow_pass_run *pass, glow_func *f)
 
     if (glow_is_body(f))
         return GLOW_UNCHANGED;
+    if (o->ignore_index != GLOW_IGNORE_NONE && o->kind != CROSS_ENTROPY) {
+        glow_error(f->module->ctx, "E0420",
+                   "append-loss: ignore_index=%" PRId64
+                   " names a label of kind=cross-entropy, but this is %s",
+                   o->ignore_index, kinds[o->kind]);
+        return GLOW_FAILED;
+    }
     save = find_result(o, f);
     if (!save)
         return GLOW_FAILED;
@@ -176,11 +186,15 @@ const glow_pass glow_pass_append_loss = {
                                    "the placeholder of what is right"),
                 GLOW_FIELD_DEFAULT(loss_options, loss, GLOW_STRING,
                                    "the placeholder of the loss"),
-                GLOW_FIELD_ENUM(loss_options, kind, kinds, "the formula")},
+                GLOW_FIELD_ENUM(loss_options, kind, kinds, "the formula"),
+                GLOW_FIELD_DEFAULT(loss_options, ignore_index, GLOW_INT64,
+                                   "the label of rows that do not count; the "
+                                   "least integer: all count")},
     .defaults = &(const loss_options){.of = "",
                                       .label = "label",
                                       .loss = "loss",
-                                      .kind = CROSS_ENTROPY},
+                                      .kind = CROSS_ENTROPY,
+                                      .ignore_index = GLOW_IGNORE_NONE},
     .run = run,
     .source = "Apache TVM, relax.training.AppendLoss",
 };
