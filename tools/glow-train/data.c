@@ -242,6 +242,13 @@ copy_element(const train_source *s, int64_t to, int64_t from)
         glow_set_double(&s->batch, to, s->scale * glow_get_double(&one, 0));
 }
 
+int64_t
+sample_int(const train_source *s, int64_t i)
+{
+    copy_element(s, 0, i);
+    return glow_get_int(&s->batch, 0);
+}
+
 static bool
 is_plain(const train_source *s)
 {

@@ -125,7 +125,7 @@ end_epoch(train *t)
 
 enum { MOST_TOLD = 16 }; /* samples of a note */
 
-/* The samples of a step that the program refused, such as a label without a class. */
+/* The samples of a step that the program refused, such as an index outside of a tensor. */
 static void
 tell_samples(train *t)
 {

@@ -295,7 +295,9 @@ make_programs(train *t, glow_module *m)
     code = find_function(t, m, &t->step.func);
     if (code != TOOL_GO_ON)
         return code;
-    if (!find_loss(t, t->step.func))
+    if (!find_loss(t, t->step.func) ||
+        !check_labels(t, &t->data, t->step.func) ||
+        !check_labels(t, &t->valid, t->step.func))
         return TOOL_FAILED;
     list_kept(t, m);
     plan_weights(t, m);

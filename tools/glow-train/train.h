@@ -133,6 +133,11 @@ train_source *find_source(const train_set *s, const char *name);
  */
 void fill_row(const train *t, const train_set *s, int64_t row, int64_t i,
               int64_t draw);
+/* Element `i` of all samples of a source of integers. */
+int64_t sample_int(const train_source *s, int64_t i);
+
+/* labels.c: reports a label of a loss of `f` that is none of its classes. */
+bool check_labels(train *t, const train_set *set, const glow_func *f);
 
 /* pictures.c: a folder with a folder of pictures for each class. */
 bool is_folder(const char *path);
