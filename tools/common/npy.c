@@ -131,8 +131,8 @@ read_descr(reader *r, npy *out)
         return malformed(r, "the elements are no plain numbers (descr is no "
                             "short string)");
     if (strlen(descr) < 3 || strlen(descr) >= 1 + sizeof out->code ||
-        !strchr("<>|=", descr[0]) || !isdigit((unsigned char)descr[2]) ||
-        descr[3] != 0)
+        !strchr("<>|=", descr[0]) || strchr("USOMm", descr[1]) ||
+        !isdigit((unsigned char)descr[2]) || descr[3] != 0)
         return glow_error(r->ctx, "E0620",
                           "%s: the elements are '%s', which is no number of "
                           "1 to 8 bytes",

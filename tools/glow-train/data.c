@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@ read_option(train_source *s, const char *text)
     errno = 0;
     if (strncmp(text, "scale=", 6) == 0) {
         s->scale = strtod(text + 6, &end);
+        if (!isfinite(s->scale))
+            return false;
     } else if (strncmp(text, "shift=", 6) == 0) {
         s->shift = strtol(text + 6, &end, 10);
         if (s->shift < 0 || s->shift > 1 << 16)
@@ -156,6 +159,73 @@ fit(train *t, train_set *set, train_source *s)
     return true;
 }
 
+/* Elements. */
+
+static void
+swap_bytes(uint8_t *to, const uint8_t *from, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        to[i] = from[bytes - 1 - i];
+}
+
+/* Element `i` of the samples, of the file's kind; its bytes are put into `room`. */
+static glow_tensor
+element(const train_source *s, int64_t i, uint64_t *room)
+{
+    int bytes = glow_kind_get(s->elements.type->elem)->bytes;
+    const uint8_t *at = (const uint8_t *)s->elements.data + i * bytes;
+
+    if (s->swap)
+        swap_bytes((uint8_t *)room, at, bytes);
+    else
+        memcpy(room, at, (size_t)bytes);
+    return (glow_tensor){.type = s->elements.type, .data = room};
+}
+
+/* Element `from` of the samples as element `to` of the batch. */
+static void
+copy_element(const train_source *s, int64_t to, int64_t from)
+{
+    uint64_t room;
+    glow_tensor one = element(s, from, &room);
+
+    if (glow_is_int(s->type->elem) && glow_is_int(one.type->elem))
+        glow_set_int(&s->batch, to, glow_get_int(&one, 0));
+    else
+        glow_set_double(&s->batch, to, s->scale * glow_get_double(&one, 0));
+}
+
+int64_t
+sample_int(const train_source *s, int64_t i)
+{
+    copy_element(s, 0, i);
+    return glow_get_int(&s->batch, 0);
+}
+
+/* Integers of another kind: reports one that is none of the placeholder's. */
+static bool
+check_integers(train *t, const train_source *s)
+{
+    if (!glow_is_int(s->type->elem) || !glow_is_int(s->elements.type->elem) ||
+        s->type->elem == s->elements.type->elem)
+        return true;
+    for (int64_t i = 0; i < s->samples * s->size; i++) {
+        uint64_t room;
+        glow_tensor one = element(s, i, &room);
+        glow_buf b = {.arena = t->tool.arena};
+
+        if (sample_int(s, i) == glow_get_int(&one, 0))
+            continue;
+        glow_buf_type(&b, s->type);
+        return glow_error(t->tool.ctx, "E0640",
+                          "%s: sample %" PRId64 " has %" PRId64
+                          ", which is no element of @%s : %s",
+                          s->path, i / s->size, glow_get_int(&one, 0),
+                          s->storage->name, b.text);
+    }
+    return true;
+}
+
 static int
 open_source(train *t, const glow_module *m, const char *option,
             const char *text, train_set *set)
@@ -181,7 +251,7 @@ open_source(train *t, const glow_module *m, const char *option,
     if (!read_samples(t, s) || !fit(t, set, s))
         return TOOL_FAILED;
     s->batch = glow_tensor_new(s->type);
-    return TOOL_GO_ON;
+    return check_integers(t, s) ? TOOL_GO_ON : TOOL_FAILED;
 }
 
 int
@@ -215,39 +285,6 @@ find_source(const train_set *s, const char *name)
 }
 
 /* Batches. */
-
-static void
-swap_bytes(uint8_t *to, const uint8_t *from, int bytes)
-{
-    for (int i = 0; i < bytes; i++)
-        to[i] = from[bytes - 1 - i];
-}
-
-/* Element `from` of the samples as element `to` of the batch. */
-static void
-copy_element(const train_source *s, int64_t to, int64_t from)
-{
-    int bytes = glow_kind_get(s->elements.type->elem)->bytes;
-    const uint8_t *at = (const uint8_t *)s->elements.data + from * bytes;
-    uint64_t room;
-    glow_tensor one = {.type = s->elements.type, .data = &room};
-
-    if (s->swap)
-        swap_bytes((uint8_t *)&room, at, bytes);
-    else
-        memcpy(&room, at, (size_t)bytes);
-    if (glow_is_int(s->type->elem) && glow_is_int(one.type->elem))
-        glow_set_int(&s->batch, to, glow_get_int(&one, 0));
-    else
-        glow_set_double(&s->batch, to, s->scale * glow_get_double(&one, 0));
-}
-
-int64_t
-sample_int(const train_source *s, int64_t i)
-{
-    copy_element(s, 0, i);
-    return glow_get_int(&s->batch, 0);
-}
 
 static bool
 is_plain(const train_source *s)

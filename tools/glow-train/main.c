@@ -281,6 +281,11 @@ count_steps(train *t)
     if (t->total == 0 &&
         glow_mul_overflow(t->per_epoch, t->values.epochs, &t->total))
         return tool_usage(&t->tool, NULL, "-epochs is too large");
+    if (!t->values.state && t->values.accumulate > t->total)
+        return tool_usage(&t->tool, "take a smaller N, or more -epochs",
+                          "-accumulate=%" PRId64 " batches are a step, but "
+                          "the run has %" PRId64,
+                          t->values.accumulate, t->total);
     return TOOL_GO_ON;
 }
 
