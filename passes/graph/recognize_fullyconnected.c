@@ -18,7 +18,8 @@
  * The last rule needs an axis of %x that splits its elements to the same rows.
  * A Gemm with TransposeA is not matched, and TransposeB, Alpha and Beta only on
  * constants, which fold-constants then transposes and scales.  Products and
- * sums with other users stay.
+ * sums with other users stay.  A constant whose rows are equal is a bias too: importers
+ * repeat the bias of a Gemm for each row of the batch.
  *
  * Importers write a linear layer of a batch of sequences as Reshape, MatMul,
  * Reshape and Add.  Glow's FoldMatMulAddIntoFullyConnected takes constants of
@@ -28,6 +29,7 @@
  */
 
 #include <math.h>
+#include <string.h>
 
 #include "glow/match.h"
 #include "glow/ops.h"
@@ -35,6 +37,33 @@
 #include "glow/trace.h"
 
 enum { X, WEIGHTS, BIAS };
+
+/*
+ * The first row of the constant `v`, of `n` elements, as a constant of its own; NULL if
+ * rows differ.
+ */
+static glow_value *
+only_row(glow_builder *b, const glow_value *v, int64_t n)
+{
+    const glow_type *type = glow_type_get(
+        glow_builder_context(b), glow_type_of(v->type->elem, GLOW_DIMS_OF(n)));
+    size_t bytes = (size_t)glow_type_bytes(type);
+    const glow_tensor *all;
+    glow_value *row;
+
+    if (!glow_is_constant(v) || v->storage->payload == GLOW_ELIDED ||
+        v->type->strides.rank || glow_type_count(v->type) <= n)
+        return NULL;
+    all = glow_constant_tensor(v->storage);
+    for (int64_t i = 1; all && i < glow_type_count(v->type) / n; i++)
+        if (memcmp((const char *)all->data + (size_t)i * bytes, all->data,
+                   bytes) != 0)
+            return NULL;
+    row = all ? glow_build_constant(b, "bias", type) : NULL;
+    if (row)
+        memcpy(row->storage->tensor.data, all->data, bytes);
+    return row;
+}
 
 /*
  * The vector of size `n` that `v` repeats along all axes but the last; NULL if
@@ -47,12 +76,16 @@ last_axis_of(glow_builder *b, glow_value *v, int64_t n)
     int last = v->type->shape.rank - 1;
     glow_type type = glow_type_of(v->type->elem, GLOW_DIMS_OF(n));
     double number;
+    glow_value *row;
 
-    if (last < 0 || v->type->shape.at[last] != n)
+    if (last < 0 || n == 0 || v->type->shape.at[last] != n)
         return NULL;
     if (glow_splat_value(v, &number))
         return glow_build_splat(
             b, "bias", glow_type_get(glow_builder_context(b), type), number);
+    row = only_row(b, v, n);
+    if (row)
+        return row;
     return glow_trace_is_inner(&t, last) ? glow_trace_inner(b, &t, last) : NULL;
 }
 
