@@ -72,7 +72,11 @@ run(glow_pass_run *pass, glow_func *f)
         {&glow_op_sparselengthsweightedsum, convert},
         {NULL, NULL},
     };
+    const convert_options *o = glow_run_options(pass);
 
+    if (!glow_names_check(pass, f, "only", o->only) ||
+        !glow_names_check(pass, f, "except", o->except))
+        return GLOW_FAILED;
     return glow_rewrite_each(pass, f, rows, NULL);
 }
 

@@ -533,6 +533,9 @@ run(glow_pass_run *pass, glow_func *f)
                         "quantize-weights: `block` is %d", o->block);
         return GLOW_FAILED;
     }
+    if (!glow_names_check(pass, f, "only", o->only) ||
+        !glow_names_check(pass, f, "except", o->except))
+        return GLOW_FAILED;
     return glow_rewrite_each(pass, f, rows, NULL);
 }
 

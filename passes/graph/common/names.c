@@ -31,6 +31,38 @@ glow_names_choose(const char *only, const char *except, const glow_node *n)
     return !glow_names_have(except, n) && (!*only || glow_names_have(only, n));
 }
 
+static bool
+is_node(const glow_module *m, const char *name)
+{
+    GLOW_FOR_EACH_FUNC(f, m)
+        GLOW_FOR_EACH_NODE(n, f)
+            if (strcmp(n->name, name) == 0)
+                return true;
+    return false;
+}
+
+bool
+glow_names_check(glow_pass_run *run, const glow_func *f, const char *option,
+                 const char *words)
+{
+    glow_context *ctx = glow_run_context(run);
+
+    for (const char *at = words; *at; at += *at == ',') {
+        size_t n = strcspn(at, ",");
+        const char *word = glow_arena_strndup(glow_run_scratch(run), at, n);
+
+        at += n;
+        if (glow_find_op(ctx, word) || is_node(f->module, word))
+            continue;
+        return glow_error_hint(
+            ctx, f->span, "E0431",
+            "names of nodes are written without % (conv1), operators SoftMax",
+            "`%s` of %s names '%s', but @%s has no such node or operator",
+            option, glow_run_pass(run)->name, word, f->name);
+    }
+    return true;
+}
+
 bool
 glow_names_match(glow_arena *a, const char *patterns, const char *name)
 {
