@@ -168,6 +168,17 @@ line_up(alloc_pool *p)
         .height = at, .bound = at, .load = at, .proved = true, .by = "given"};
 }
 
+/* True if the least height was sought, and a lower one may be within the capacity. */
+static bool
+may_be_within(const allocator *a, const alloc_pool *p)
+{
+    return a->options->strategy < GLOW_PLACE_GREEDY &&
+           p->placement.height > p->space.capacity &&
+           p->placement.bound <= p->space.capacity;
+}
+
+/* Places the buffers of the pool as low as is found, or within its capacity: the search
+   for one height gets all steps, the search for the least has few at each. */
 static bool
 place(const allocator *a, alloc_pool *p)
 {
@@ -181,9 +192,14 @@ place(const allocator *a, alloc_pool *p)
         line_up(p);
         return true;
     }
-    return glow_place_buffers(a->arena, p->lives, p->n_lives, &how,
-                              &p->placement) ||
-           glow_alloc_faulty(a, p);
+    for (;;) {
+        if (!glow_place_buffers(a->arena, p->lives, p->n_lives, &how,
+                                &p->placement))
+            return glow_alloc_faulty(a, p);
+        if (how.enough > 0 || !may_be_within(a, p))
+            return true;
+        how.enough = p->space.capacity;
+    }
 }
 
 /* Places the buffers that fit and spills the others; false after a report. */
