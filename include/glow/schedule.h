@@ -67,8 +67,9 @@ GLOW_API bool glow_schedule_find(glow_pass_run *run, glow_func *f,
                                  glow_schedule *out);
 
 /*
- * Height of a greedy placement of the schedule's buffers: at least its peak, and
- * above it where buffers leave gaps between them.  Ends at a height of `enough`.
+ * Height of a placement of the schedule's buffers, greedy or by search: at least its
+ * peak, and above it where buffers leave gaps between them.  Ends at a height of
+ * `enough`.
  */
 GLOW_API int64_t glow_schedule_height(glow_pass_run *run,
                                       const glow_schedule *s, int64_t enough);

@@ -445,7 +445,7 @@ glow_schedule_height(glow_pass_run *run, const glow_schedule *s, int64_t enough)
     glow_arena *a = glow_run_scratch(run);
     glow_lifetime *lives =
         glow_arena_copy(a, s->lives, s->n_lives * sizeof *s->lives);
-    glow_place_options how = {.strategy = GLOW_PLACE_GREEDY, .enough = enough};
+    glow_place_options how = {.strategy = GLOW_PLACE_AUTO, .enough = enough};
     glow_placement p;
 
     return glow_place_buffers(a, lives, s->n_lives, &how, &p) ? p.height

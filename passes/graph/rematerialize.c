@@ -7,7 +7,7 @@
  *     %b = Add(%c, %t)                      %t.1 = Tile(@x) ..
  *                                           %b = Add(%c, %t.1)
  *
- * Nothing is done unless the schedule, placed greedily, needs more bytes than the
+ * Nothing is done unless the schedule, once it is placed, needs more bytes than the
  * limit.  Then, at the peak node, the candidates are the results that are live
  * across it: defined before and used after it, but not by it.  The candidate with
  * the greatest product of bytes and distance to its next use, by the price of
