@@ -49,7 +49,9 @@ struct glow_executable {
     cpu_target *target;
     cpu_plan *plan;
     cpu_jit *jit;
-    void *entry, *step;
+    const char *name; /* of the entry function */
+    void *entry,
+        *step; /* `step` is compiled when it is first called, or NULL */
     cpu_pool pool;
     glow_data *region[CPU_BASES];
     uint8_t *base[CPU_BASES]; /* aligned start, in `region` */
@@ -94,10 +96,10 @@ unload(glow_executable *x)
 
 /* Compiles one object with debug information. */
 static bool
-compile_whole(glow_executable *x, const char *name, cpu_objects *out)
+compile_whole(glow_executable *x, cpu_objects *out)
 {
     cg g;
-    bool ok = glow_cpu_compile(&g, x->plan, name, true, true);
+    bool ok = glow_cpu_compile(&g, x->plan, x->name, true, true);
 
     out->count = 1;
     out->at = GLOW_NEW_ARRAY(x->arena, LLVMMemoryBufferRef, 1);
@@ -108,31 +110,51 @@ compile_whole(glow_executable *x, const char *name, cpu_objects *out)
 }
 
 static bool
-compile(glow_executable *x, const char *name, const glow_target_options *t,
-        cpu_objects *out)
+compile(glow_executable *x, const glow_target_options *t, cpu_objects *out)
 {
     glow_cache cache;
 
     glow_cache_open(&cache, x->plan->func->module->ctx, t->cache,
                     t->cache_bytes);
     return t->debug
-               ? compile_whole(x, name, out)
-               : glow_cpu_make_objects(x->plan, name, &x->pool, &cache, out);
+               ? compile_whole(x, out)
+               : glow_cpu_make_objects(x->plan, x->name, &x->pool, &cache, out);
+}
+
+/* The function that runs one step, or NULL after a report. */
+static void *
+find_stepper(glow_executable *x)
+{
+    return glow_cpu_jit_find(x->jit,
+                             glow_arena_printf(x->arena, "%s.step", x->name));
+}
+
+/* Compiles the function that runs one step, unless it is there; false after a report. */
+static bool
+make_stepper(glow_executable *x)
+{
+    LLVMMemoryBufferRef object;
+
+    if (x->step)
+        return true;
+    object = glow_cpu_make_stepper(x->plan, x->name);
+    if (object && glow_cpu_jit_add(x->jit, object))
+        x->step = find_stepper(x);
+    return x->step != NULL;
 }
 
 static bool
-link_objects(glow_executable *x, const cpu_objects *o, const char *name,
-             bool debug)
+link_objects(glow_executable *x, const cpu_objects *o, bool debug)
 {
     for (int i = 0; i < o->count; i++)
         x->code += glow_cpu_code_size(o->at[i]);
     x->jit = glow_cpu_jit(x->ctx, x->arena, o->at, o->count, debug);
     if (!x->jit)
         return false;
-    x->entry = glow_cpu_jit_find(x->jit, name);
-    x->step =
-        glow_cpu_jit_find(x->jit, glow_arena_printf(x->arena, "%s.step", name));
-    return x->entry && x->step;
+    x->entry = glow_cpu_jit_find(x->jit, x->name);
+    if (debug)
+        x->step = find_stepper(x);
+    return x->entry && (x->step || !debug);
 }
 
 /*
@@ -205,10 +227,10 @@ check_runs_here(glow_executable *x, const glow_target_options *t)
 static bool
 start(glow_executable *x, glow_func *f, const glow_target_options *t)
 {
-    const char *name = glow_cpu_c_name(x->arena, f->name);
     static const glow_target_options here;
     cpu_objects objects;
 
+    x->name = glow_cpu_c_name(x->arena, f->name);
     x->target = glow_cpu_target(x->ctx, x->arena, t);
     if (!x->target)
         return false;
@@ -217,8 +239,8 @@ start(glow_executable *x, glow_func *f, const glow_target_options *t)
         return false;
     glow_cpu_pool_open(&x->pool, threads_of(x->target));
     x->plan = glow_cpu_plan(x->arena, x->target, f);
-    return x->plan && compile(x, name, t, &objects) &&
-           link_objects(x, &objects, name, t->debug) && make_regions(x, t);
+    return x->plan && compile(x, t, &objects) &&
+           link_objects(x, &objects, t->debug) && make_regions(x, t);
 }
 
 static glow_executable *
@@ -411,6 +433,8 @@ static bool
 profile(glow_executable *x, const glow_binding *bindings, int count,
         const glow_eval_options *options)
 {
+    if (!make_stepper(x))
+        return false;
     if (x->zones)
         glow_cpu_zones_clear(x->zones);
     if (!copy_bindings(x, bindings, count, true))
@@ -466,6 +490,8 @@ work_seconds(const glow_executable *x)
 bool
 glow_cpu_time_steps(glow_executable *x, double *least)
 {
+    if (!make_stepper(x))
+        return false;
     for (int i = 0; i < x->plan->n_steps; i++) {
         double begin = work_seconds(x), seconds;
         int code = call_step(x, (uintptr_t)i);

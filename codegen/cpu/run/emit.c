@@ -30,7 +30,7 @@ glow_cpu_compile(cg *g, const cpu_plan *p, const char *entry, bool steps,
                  bool debug)
 {
     glow_context *ctx = p->func->module->ctx;
-    cpu_build_options o = {.steps = steps, .debug = debug};
+    cpu_build_options o = {.entry = true, .steps = steps, .debug = debug};
 
     glow_cg_gen_begin(g, p->arena, p->func->name, p->target);
     glow_cpu_build(g, p, glow_cpu_c_name(p->arena, entry), &o);

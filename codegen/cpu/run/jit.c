@@ -106,6 +106,14 @@ glow_cpu_jit(glow_context *ctx, glow_arena *a, LLVMMemoryBufferRef *objects,
     return NULL;
 }
 
+bool
+glow_cpu_jit_add(cpu_jit *j, LLVMMemoryBufferRef object)
+{
+    LLVMErrorRef e = add_objects(j, &object, 1, NULL);
+
+    return !e || fail(j, e);
+}
+
 void *
 glow_cpu_jit_find(cpu_jit *j, const char *name)
 {

@@ -274,8 +274,9 @@ glow_cpu_build(cg *g, const cpu_plan *p, const char *name,
             fns, b.debug);
     }
     fns = make_steps(&b, p);
-    build_entry(g, p, name, fns, b.debug);
-    for (int i = 0; i < p->n_entries; i++)
+    if (o->entry)
+        build_entry(g, p, name, fns, b.debug);
+    for (int i = 0; o->entry && i < p->n_entries; i++)
         build_entry(g, p->entries[i], p->entries[i]->symbol,
                     make_steps(&b, p->entries[i]), b.debug);
     if (o->steps)

@@ -10,8 +10,9 @@
 enum { CPU_NO_REGISTERS = -1, CPU_INTERRUPTED = -4 };
 
 typedef struct cpu_build_options {
-    /* Also builds `name.step`, with the number of a step as an additional
-       parameter, which runs only this step. */
+    bool entry; /* builds `name`, and p->entries */
+    /* Builds `name.step`, with the number of a step as an additional parameter,
+       which runs only this step. */
     bool steps;
     bool debug;
     /* Functions of steps without calls are in modules of their own. */
@@ -19,8 +20,8 @@ typedef struct cpu_build_options {
 } cpu_build_options;
 
 /*
- * Builds functions for all steps, the entry function `name`, and p->entries by their
- * symbols.
+ * Builds functions for all steps, and what calls them: the entry function `name` and
+ * p->entries by their symbols, `name.step`, or both.
  */
 void glow_cpu_build(cg *g, const cpu_plan *p, const char *name,
                     const cpu_build_options *o);

@@ -75,7 +75,7 @@ add_steps(pieces *p, const cpu_plan *plan, glow_map *known)
 static void
 build(cg *g, const pieces *p, const piece *x)
 {
-    static const cpu_build_options apart = {.steps = true, .apart = true};
+    static const cpu_build_options apart = {.entry = true, .apart = true};
     cpu_made *m;
 
     if (!x->step) {
@@ -200,6 +200,24 @@ make(void *work, uintptr_t number)
     glow_cg_gen_begin(&g, x->arena, x->name, p->plan->target);
     make_object(&g, p, x);
     glow_cg_gen_end(&g);
+}
+
+LLVMMemoryBufferRef
+glow_cpu_make_stepper(const cpu_plan *plan, const char *entry)
+{
+    static const cpu_build_options steps = {.steps = true, .apart = true};
+    LLVMMemoryBufferRef object = NULL;
+    const char *refusal;
+    cg g;
+
+    glow_cg_gen_begin(&g, plan->arena, entry, plan->target);
+    glow_cpu_build(&g, plan, entry, &steps);
+    refusal = translate(&g, &object);
+    glow_cg_gen_end(&g);
+    if (refusal)
+        glow_error(plan->func->module->ctx, "E0824",
+                   "cpu: LLVM refuses the code: %s", refusal);
+    return object;
 }
 
 /*

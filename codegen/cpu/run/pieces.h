@@ -18,10 +18,16 @@ typedef struct cpu_objects {
 } cpu_objects;
 
 /*
- * Compiles all of `p`, with the functions `entry` and `entry.step`.  The
- * objects do not depend on the number of threads.  False after a report.
+ * Compiles all of `p`, with the function `entry`.  The objects do not depend on the
+ * number of threads.  False after a report.
  */
 bool glow_cpu_make_objects(const cpu_plan *p, const char *entry, cpu_pool *pool,
                            glow_cache *cache, cpu_objects *out);
+
+/*
+ * Compiles the function `entry.step`, which calls functions of the objects of `p`.
+ * NULL after a report.
+ */
+LLVMMemoryBufferRef glow_cpu_make_stepper(const cpu_plan *p, const char *entry);
 
 #endif
