@@ -10,8 +10,9 @@
 
 #include "codegen/cpu/kernels/integer/integer.h"
 
-#define MOST_UNIT 96 /* unrolled dot products of a loop */
-#define MOST_ROWS 24 /* of a tile */
+#define MOST_UNIT 96  /* unrolled dot products of a loop */
+#define MOST_PAIRS 48 /* and of 16 bits, where more are no faster */
+#define MOST_ROWS 24  /* of a tile */
 #define FEW_PIXELS 2
 #define MATRIX_STEPS 16 /* of a multiplication of matrix registers */
 #define WIDE_TILES 16   /* of a block that widens a panel, at least */
@@ -148,7 +149,8 @@ set_reading(integer *s)
 int
 glow_cpu_integer_unit(const cpu_target *t, const integer *s)
 {
-    int unit = MOST_UNIT / (s->rows * s->vectors);
+    bool wide = glow_cg_dot_bytes(s->form) > 1;
+    int unit = (wide ? MOST_PAIRS : MOST_UNIT) / (s->rows * s->vectors);
 
     return t->unroll == 1 || unit < 1 ? 1 : unit > 8 ? 8 : unit;
 }
