@@ -127,7 +127,7 @@ set_block(const cpu_target *t, integer *x)
     int64_t all = glow_cpu_winograd_tiles(w);
 
     if (weight_bytes(x) > t->cache_bytes && tiles < MANY_TILES)
-        tiles = MANY_TILES;
+        tiles = all <= 2 * MANY_TILES ? all : MANY_TILES;
     tiles = glow_cpu_knob(t, CPU_KNOB_TILES, tiles);
     if (tiles < 1)
         tiles = 1;
