@@ -8,12 +8,18 @@
  * leaves tiles without conditions.
  */
 
+#include <math.h>
+
 #include "codegen/cpu/kernels/integer/integer.h"
 
 #define MOST_UNIT 96  /* unrolled dot products of a loop */
 #define MOST_PAIRS 48 /* and of 16 bits, where more are no faster */
 #define MOST_ROWS 24  /* of a tile */
 #define FEW_PIXELS 2
+#define LOADS 2   /* in a cycle */
+#define LATENCY 5 /* cycles of a dot product */
+#define FAR 30.0  /* bytes in a cycle from the L2 cache, beside dot products */
+#define LESS 0.9  /* of the cycles, below which fewer vectors pay */
 #define MATRIX_STEPS 16 /* of a multiplication of matrix registers */
 #define WIDE_TILES 16   /* of a block that widens a panel, at least */
 #define SLACK CPU_LINE  /* bytes that are read behind the copied lines */
@@ -155,18 +161,13 @@ glow_cpu_integer_unit(const cpu_target *t, const integer *s)
     return t->unroll == 1 || unit < 1 ? 1 : unit > 8 ? 8 : unit;
 }
 
-/*
- * A tile of `vectors` vectors and as many rows as registers hold beside them, a
- * broadcast element and a product or a mask.
- */
+/* Sets panels of `most` vectors at most, and the rows of their tiles. */
 static void
-set_tile(const cpu_target *t, integer *s)
+set_panels(const cpu_target *t, int most, integer *s)
 {
     int64_t vectors = cg_ceil_div(s->outputs, s->lanes);
-    bool uses_matrix = s->form == CPU_DOT_TILES;
-    int most = t->registers >= 32 && !uses_matrix ? CPU_INTEGER_VECTORS : 2;
-    int rows, beside;
     int64_t width = s->axis[2].out;
+    int rows, beside;
 
     s->panels = cg_ceil_div(vectors, most);
     s->vectors = (int)cg_ceil_div(vectors, s->panels);
@@ -176,13 +177,68 @@ set_tile(const cpu_target *t, integer *s)
     rows = rows < 1 ? 1 : rows > MOST_ROWS ? MOST_ROWS : rows;
     if (glow_cg_dot_rows(s->form))
         rows &= ~1;
-    if (uses_matrix)
+    if (s->form == CPU_DOT_TILES)
         rows = CPU_MATRIX_ROWS;
     s->rows = (int)cg_ceil_div(width, cg_ceil_div(width, rows));
+}
+
+/*
+ * Cycles of a step of a tile of `rows` rows and `vectors` vectors: of its dot products, of
+ * one after the other in a sum, of loads, and of weights beyond the L1 cache.
+ */
+static double
+step_cycles(const cpu_target *t, const integer *s, int64_t rows, int vectors)
+{
+    const cpu_window_axis *a = s->axis;
+    int64_t depth = s->channels * a[0].kernel * a[1].kernel * a[2].kernel;
+    int64_t step = vectors * t->dot_bytes;
+    bool is_near = depth / s->group * step <= CPU_NEAR_BYTES;
+    double dots = (double)(rows * vectors) / t->multiplies;
+    double loads = (double)(rows + vectors) / LOADS;
+
+    dots = fmax(fmax(dots, LATENCY), loads);
+    return is_near ? dots : fmax(dots, (double)step / FAR);
+}
+
+/* Cycles of a step of the tiles of a line for all panels of `s`. */
+static double
+line_cycles(const cpu_target *t, const integer *s)
+{
+    int64_t width = s->axis[2].out, rest = width % s->rows;
+    double cycles = 0;
+
+    for (int64_t p = 0; p < s->panels; p++) {
+        int v = glow_cpu_integer_vectors(s, p);
+
+        cycles += (double)(width / s->rows) * step_cycles(t, s, s->rows, v);
+        cycles += rest ? step_cycles(t, s, rest, v) : 0;
+    }
+    return cycles;
+}
+
+/*
+ * A tile of `vectors` vectors and as many rows as registers hold beside them, a
+ * broadcast element and a product or a mask.  Tiles of few rows of a short line wait for
+ * panels that the L1 cache does not keep, which each of them reads: fewer vectors leave
+ * registers for more rows.
+ */
+static void
+set_tile(const cpu_target *t, integer *s)
+{
+    bool uses_matrix = s->form == CPU_DOT_TILES;
+    int most = t->registers >= 32 && !uses_matrix ? CPU_INTEGER_VECTORS : 2;
+    integer other = *s;
+
+    set_panels(t, most, s);
+    for (int v = s->vectors - 1; v >= 2 && most > 2; v--) {
+        set_panels(t, v, &other);
+        if (line_cycles(t, &other) < LESS * line_cycles(t, s))
+            *s = other;
+    }
     s->unit = glow_cpu_integer_unit(t, s);
     if (s->flat) {
-        s->lines = cg_ceil_div(width, s->rows);
-        s->last_rows = width - (s->lines - 1) * s->rows;
+        s->lines = cg_ceil_div(s->axis[2].out, s->rows);
+        s->last_rows = s->axis[2].out - (s->lines - 1) * s->rows;
     } else {
         s->lines = s->axis[1].out;
         s->last_rows = 0;
