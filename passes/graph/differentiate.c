@@ -345,6 +345,7 @@ const glow_pass glow_pass_differentiate = {
                                 "along a tangent")},
     .defaults = &(const differentiate_options){.loss = "", .of = ""},
     .run = run,
+    .takes_quantized = true,
     .source =
         "Glow, differentiate; Griewank and Walther, Evaluating "
         "Derivatives (SIAM, 2008), reverse mode; Townsend, A new trick for "

@@ -5,6 +5,8 @@
 
 #include "passes/graph/common/reverse.h"
 
+#include <string.h>
+
 #include "glow/derivative.h"
 #include "glow/match.h"
 #include "glow/ops.h"
@@ -98,6 +100,71 @@ static bool
 matters(const reverse *r, int i)
 {
     return r->from[i] && r->to[i] && r->order[i]->op != &glow_op_save;
+}
+
+/*
+ * Moves between a rounding and its inverse:
+ *
+ *     %q = Quantize(%x)                          %q = Quantize(%x)
+ *     %m = Transpose(%q) : i8[..]        =>      %d = Dequantize(%q) : float<..>
+ *     %y = Dequantize(%m)                        %y = Transpose(%d)
+ *
+ * `simplify` moves the smaller elements, but a rule goes by the pair.
+ */
+
+/* True if `n` takes elements of its first operand, whatever they are. */
+static bool
+moves_elements(const glow_node *n)
+{
+    return n->op == &glow_op_transpose || n->op == &glow_op_reshape ||
+           n->op == &glow_op_slice || n->op == &glow_op_broadcast ||
+           n->op == &glow_op_tile;
+}
+
+/* The operator that `n` undoes behind at least one move, or NULL. */
+static const glow_node *
+moved_rounding(const glow_node *n)
+{
+    const glow_node *at = n->in[0]->def;
+
+    if (!at || !moves_elements(at))
+        return NULL;
+    while (at && moves_elements(at) && !at->pred)
+        at = at->in[0]->def;
+    return at && at->op == &glow_op_quantize && !at->pred ? at : NULL;
+}
+
+static glow_value *
+move_floats(glow_builder *b, glow_node *n)
+{
+    const glow_node *move = n->in[0]->def;
+    const glow_type *type = n->out[0]->type;
+    glow_value *in[GLOW_MAX_OPERANDS];
+
+    if (!moved_rounding(n))
+        return NULL;
+    memcpy(in, move->in, (size_t)move->n_in * sizeof *in);
+    in[0] = GLOW_BUILD_STATED_PLAIN(
+        b, dequantize,
+        glow_type_get(glow_builder_context(b),
+                      glow_type_of(type->elem, in[0]->type->shape)),
+        GLOW_IN(in[0]));
+    return glow_build(b, move->op, type, in, move->n_in, move->attrs);
+}
+
+static glow_result
+move_all_floats(reverse *r)
+{
+    static const glow_rewrite_row rows[] = {
+        {&glow_op_dequantize, move_floats},
+        {NULL, NULL},
+    };
+    glow_result once;
+
+    do
+        once = glow_rewrite_each(r->run, r->f, rows, NULL);
+    while (once == GLOW_CHANGED);
+    return once;
 }
 
 /* Lowering of operators without a rule. */
@@ -346,5 +413,6 @@ glow_reverse(reverse *r)
     r->index = glow_map_new(r->arena);
     for (int i = 0; i < r->n_wanted; i++)
         glow_map_set(r->index, r->wanted[i].storage->name, &r->wanted[i]);
-    return lower_until_ruled(r) != GLOW_FAILED && all_ruled(r) && walk_back(r);
+    return move_all_floats(r) != GLOW_FAILED &&
+           lower_until_ruled(r) != GLOW_FAILED && all_ruled(r) && walk_back(r);
 }
