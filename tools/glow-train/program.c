@@ -22,8 +22,11 @@ put_step(train *t, glow_buf *b)
 
     bool scales = is_half(v);
 
-    /* Rules of composite operators keep fewer results than their parts. */
-    glow_buf_puts(b, "simplify,recognize,");
+    /*
+     * Rules of composite operators keep fewer results than their parts; those of a
+     * rounding go by its pair, of which recognize makes operators of integers.
+     */
+    glow_buf_puts(b, "simplify,recognize,expand-quantized,");
     if (scales)
         glow_buf_printf(b, "scale-loss<loss=\"%s\">,", t->loss);
     glow_buf_printf(b, "differentiate<loss=\"%s\"",
