@@ -390,9 +390,10 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
         prefetch_epilogue(m, r, pixel_of(m, line, x));
     if (d->kernel_h * d->kernel_w > 0) {
         cg_value in = glow_cg_at(g, m->at.in, cg_mulc(g, at, d->pixel));
-        cpu_ahead ahead = {ahead_of(m, line, tile),
-                           input_ahead_of(m, line, tile)};
+        cpu_ahead ahead;
 
+        ahead.weights = ahead_of(m, line, tile);
+        ahead.input = input_ahead_of(m, line, tile);
         glow_cpu_emit_tile(g, &m->at.tile, r->rows, r->valid, in, m->at.weights,
                            ahead, taps.first, taps.last, !always_has_taps(d),
                            acc);
@@ -645,9 +646,9 @@ copy_part(maker *m, cg_value in)
     if (whole < depth) {
         LLVMTypeRef t = glow_cg_vector(g->f32, (int)(depth - whole));
 
-        glow_cg_store_raw(
-            g, glow_cg_load_raw(g, t, glow_cg_atc(g, from, whole * 4)),
-            glow_cg_atc(g, to, whole * 4));
+        cg_value v = glow_cg_load_raw(g, t, glow_cg_atc(g, from, whole * 4));
+
+        glow_cg_store_raw(g, v, glow_cg_atc(g, to, whole * 4));
     }
     glow_cg_loop_end(g, &pixels, NULL);
     return part;
