@@ -243,6 +243,7 @@ large_products_agree(void **state)
     static const sizes some[] = {
         {1, 191, 1400, 97, true},  {1, 191, 2900, 49, true},
         {1, 131, 2048, 128, true}, {1, 517, 33, 65, true},
+        {1, 509, 700, 40, true},   {1, 190, 530, 17, true},
         {3, 53, 40, 35, false},
     };
 

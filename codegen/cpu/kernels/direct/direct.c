@@ -13,6 +13,8 @@
  *       for each block of lines                   mc: input that stays in the cache
  *         for each kc of the depth                only if the depth is cut (d.flat.cut)
  *           for each nr = vectors * lanes         a panel of weights, kc x nr
+ *             for each kc of the depth              only if panels are cut (d.flat.near):
+ *                                                   sums of some lines are kept
  *             for each line of the block
  *               for each mr = rows of the line    runs of equal taps; tails shorter
  *                 for lines of taps, unit of kc, taps, depth of the unit
@@ -49,6 +51,8 @@ typedef struct cursor {
     cg_value line0;        /* the first line of the block */
     cg_value group_number; /* of these channels, from 0 */
     cg_value part;         /* of the depth, if that is cut */
+    cg_value kept;         /* partial sums of a panel, if that is cut */
+    cg_value kept0;        /* the first line of these */
     bool keeps;            /* it is not the last */
     cpu_tile tile;         /* of this group of channels */
 } cursor;
@@ -188,12 +192,15 @@ kept_of(const maker *m, int rows, cg_value line, cg_value tile)
 {
     cg *g = m->j->g;
     int64_t vector = m->s.lanes * (int64_t)sizeof(float);
-    cg_value at = cg_add(g, cg_mulc(g, m->at.group_number, m->d.out_h), line);
+    bool near = m->d.flat.near > 0;
+    cg_value from = near ? m->at.kept : m->j->scratch;
+    cg_value at =
+        near ? cg_sub(g, line, m->at.kept0)
+             : cg_add(g, cg_mulc(g, m->at.group_number, m->d.out_h), line);
 
     at = cg_add(g, cg_mulc(g, at, line_tiles(m)), tile);
     at = cg_mulc(g, at, m->s.rows * m->s.blocks * vector);
-    return (kept){glow_cg_at(g, m->j->scratch, at), vector,
-                  rows * m->at.tile.blocks};
+    return (kept){glow_cg_at(g, from, at), vector, rows * m->at.tile.blocks};
 }
 
 /*
@@ -297,7 +304,7 @@ plan_input(maker *m)
 
     m->at.tile.input_ahead = 0;
     if (chunks <= 0 || !d->packed || d->widens || d->groups > 1 ||
-        d->flat.cut || d->kernel_h < d->stride_h ||
+        d->flat.cut || d->flat.near || d->kernel_h < d->stride_h ||
         d->batch * glow_cpu_pixels_in(d) * d->pixel <=
             m->j->g->target->cache_bytes)
         return;
@@ -398,7 +405,7 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
                            ahead, taps.first, taps.last, !always_has_taps(d),
                            acc);
     }
-    if (d->flat.cut) {
+    if (d->flat.cut || d->flat.near) {
         kept k = kept_of(m, r->rows, line, tile);
 
         if (m->at.keeps) {
@@ -480,7 +487,6 @@ make_lines(maker *m, cg_value first, cg_value end)
     cg_loop lines, tiles;
     int64_t done = 0;
 
-    m->at.line0 = first;
     glow_cg_loop(g, &lines, first, end, 1, NULL, 0);
     for (int i = 0; i < m->n_runs; i++) {
         const cpu_run *r = &m->runs[i];
@@ -495,6 +501,69 @@ make_lines(maker *m, cg_value first, cg_value end)
     }
     make_rest(m, lines.i);
     glow_cg_loop_end(g, &lines, NULL);
+}
+
+/* Lines from `first` to `end`, whose sums are kept, part by part of the depth. */
+static void
+make_near(maker *m, cg_value first, cg_value end)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    cpu_tile *t = &m->at.tile;
+    int64_t near = d->flat.near, whole = (d->channels - 1) / near;
+    int64_t part = near * glow_cpu_depth_size(d);
+    cg_value in = m->at.in, weights = m->at.weights;
+    cg_loop l;
+
+    m->at.kept0 = first;
+    m->at.keeps = true;
+    t->depth = near;
+    m->at.part = glow_cg_for(g, &l, whole);
+    m->at.in = glow_cg_at(g, in, cg_mulc(g, l.i, part));
+    m->at.weights = glow_cg_at(g, weights, cg_mulc(g, l.i, near * t->w_depth));
+    make_lines(m, first, end);
+    glow_cg_loop_end(g, &l, NULL);
+    m->at.keeps = false;
+    t->depth = d->channels - whole * near;
+    m->at.part = cg_i64(g, whole);
+    m->at.in = glow_cg_atc(g, in, whole * part);
+    m->at.weights = glow_cg_atc(g, weights, whole * near * t->w_depth);
+    make_lines(m, first, end);
+    t->depth = d->channels;
+    m->at.in = in;
+    m->at.weights = weights;
+}
+
+/* All lines of a panel, if panels are cut as many at a time as sums are kept of. */
+static void
+make_panel(maker *m, cg_value first, cg_value end)
+{
+    cg *g = m->j->g;
+    int64_t lines = glow_cpu_near_lines(&m->d, &m->s);
+    cg_loop l;
+
+    m->at.line0 = first;
+    if (!m->d.flat.near) {
+        make_lines(m, first, end);
+        return;
+    }
+    glow_cg_loop(g, &l, first, end, lines, NULL, 0);
+    make_near(m, l.i, glow_cg_imin(g, cg_addc(g, l.i, lines), end));
+    glow_cg_loop_end(g, &l, NULL);
+}
+
+/* A place on the stack for the partial sums of a panel. */
+static cg_value
+kept_on_stack(const maker *m)
+{
+    cg *g = m->j->g;
+    LLVMTypeRef vector = glow_cg_vector(g->f32, m->s.lanes);
+    int64_t count = CPU_NEAR_KEPT / (m->s.lanes * (int64_t)sizeof(float));
+    cg_value at =
+        glow_cg_local(g, LLVMGetUndef(LLVMArrayType2(vector, (uint64_t)count)));
+
+    LLVMSetAlignment(at, CPU_LINE);
+    return at;
 }
 
 /*
@@ -591,7 +660,7 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
                        cg_mulc(g, m->at.part,
                                d->kernel_h * d->kernel_w * d->flat.cut *
                                    m->at.tile.w_depth));
-    make_lines(m, first, end);
+    make_panel(m, first, end);
     glow_cg_loop_end(g, &l, NULL);
 }
 
@@ -724,6 +793,8 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     if (d->widens)
         m.at.tile.type = &glow_cpu_float;
     m.by_groups = glow_cpu_is_by_groups(g->target, d);
+    if (d->flat.near)
+        m.at.kept = kept_on_stack(&m);
     base = d->by_panels || (d->turned && m.by_groups) ? j->scratch
            : d->turned ? glow_cpu_turn_weights(j, d, &m.s)
            : d->packed ? glow_cg_atc(g, j->packed, d->w_first)

@@ -21,6 +21,8 @@
 #define CUT_PANELS 4     /* of a part of the depth, that the cache holds */
 #define LEAST_TILES 8    /* that read a panel, for a cut to pay */
 #define LEAST_CUT 256 /* of the depth: sums are kept and read once for each */
+#define NEAR_PANEL (1 << 14) /* bytes of a part of a panel */
+#define NEAR_TILES 8         /* that repay keeping their sums */
 
 typedef cpu_direct direct;
 typedef cpu_shape shape;
@@ -234,6 +236,16 @@ glow_cpu_weight_bytes(const direct *d)
            (d->form.dots ? d->form.dots : 1) * glow_cpu_weight_size(d);
 }
 
+int64_t
+glow_cpu_near_lines(const direct *d, const shape *s)
+{
+    int64_t line = cg_ceil_div(d->out_w, s->rows) * s->rows * s->blocks *
+                   s->lanes * (int64_t)sizeof(float);
+    int64_t lines = CPU_NEAR_KEPT / line;
+
+    return lines < d->out_h ? lines : d->out_h;
+}
+
 /* Bytes of the input of `lines` lines of the result. */
 static int64_t
 input_bytes(const direct *d, int64_t lines)
@@ -294,6 +306,29 @@ cut_of(const cpu_target *t, const direct *d)
 
     if (!outgrows(t, d, group) || pixels <= 2 * d->flat.rows ||
         cut < LEAST_CUT || glow_cpu_knob(t, CPU_KNOB_LINES, 0))
+        return 0;
+    return cut;
+}
+
+/*
+ * Part of the depth that is summed up for the results of a panel at once, 0: all of it.
+ * A panel of weights that outgrows the L1 cache is read from the next for every tile,
+ * besides the input; a part of it stays in the L1 cache for all tiles.  Vectors of 64
+ * bytes do not gain: their tiles have twice the rows for each vector of weights.
+ */
+static int64_t
+near_of(const cpu_target *t, const direct *d)
+{
+    shape s = glow_cpu_direct_shape(t, d);
+    int64_t group = glow_cpu_group_bytes(d, &s, s.blocks);
+    int64_t parts = cg_ceil_div(group, NEAR_PANEL);
+    int64_t cut = cg_ceil_div(d->channels, parts * s.unit) * s.unit;
+
+    if (t->vector_bytes != CPU_LINE / 2 || !d->packed || d->by_panels ||
+        d->form.numbers != CPU_FLOATS || d->batch > 1 || d->flat.cut ||
+        group <= CPU_NEAR_BYTES || glow_cpu_near_lines(d, &s) < 1 ||
+        glow_cpu_pixels_out(d) < NEAR_TILES * s.rows ||
+        glow_cpu_knob(t, CPU_KNOB_LINES, 0))
         return 0;
     return cut;
 }
@@ -382,7 +417,10 @@ glow_cpu_flattened(const cpu_target *t, direct d)
     d.in_h = d.out_h = cg_ceil_div(pixels, d.out_w);
     d.flat.last_w = pixels - (d.out_h - 1) * d.out_w;
     d.flat.last_in = all - (d.in_h - 1) * d.in_w;
-    d.flat.cut = d.kernel_w == 1 && d.stride_w == 1 ? cut_of(t, &d) : 0;
+    if (d.kernel_w == 1 && d.stride_w == 1) {
+        d.flat.cut = cut_of(t, &d);
+        d.flat.near = near_of(t, &d);
+    }
     return d;
 }
 

@@ -93,6 +93,13 @@ cg_value glow_cpu_turn_group(cpu_job *j, const cpu_direct *d,
                              const cpu_shape *s, cg_value group,
                              cg_value channel, int count, int last);
 
+/*
+ * Lines whose partial sums are kept at once, on the stack in CPU_NEAR_KEPT bytes, if the
+ * depth of panels is cut.
+ */
+#define CPU_NEAR_KEPT (1 << 14)
+int64_t glow_cpu_near_lines(const cpu_direct *d, const cpu_shape *s);
+
 /* Bytes of the partial sums, if the depth is cut. */
 int64_t glow_cpu_kept_bytes(const cpu_direct *d, const cpu_shape *s);
 /* The same, and of a part of the input behind them, if it is copied. */
