@@ -20,6 +20,7 @@
 #define WAYS 16          /* of the L1 cache, at most */
 #define CUT_PANELS 4     /* of a part of the depth, that the cache holds */
 #define LEAST_TILES 8    /* that read a panel, for a cut to pay */
+#define TURNED 3         /* time of turning a weight, by that of reading it */
 #define LEAST_CUT 256 /* of the depth: sums are kept and read once for each */
 #define NEAR_PANEL (1 << 14) /* bytes of a part of a panel */
 #define NEAR_TILES 8         /* that repay keeping their sums */
@@ -280,6 +281,8 @@ glow_cpu_lines_of(const cpu_target *t, const direct *d, const shape *s)
     if (input <= t->cache_bytes)
         return d->out_h;
     lines = lines_within(d, t->cache_bytes / 2);
+    if (d->by_panels)
+        weights *= TURNED;
     return (cg_ceil_div(d->out_h, lines) - 1) * weights <
                    (glow_cpu_channel_groups(s) - 1) * input
                ? lines
