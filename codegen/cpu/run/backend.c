@@ -50,8 +50,8 @@ struct glow_executable {
     cpu_plan *plan;
     cpu_jit *jit;
     const char *name; /* of the entry function */
-    void *entry,
-        *step; /* `step` is compiled when it is first called, or NULL */
+    void *entry;
+    void *step; /* NULL until it is first called */
     cpu_pool pool;
     glow_data *region[CPU_BASES];
     uint8_t *base[CPU_BASES]; /* aligned start, in `region` */

@@ -685,40 +685,34 @@ make_block(maker *m, cg_value weights, cg_value first, cg_value end)
                       glow_cg_atc(g, weights, done), first, end);
 }
 
+/* A pixel of the operand and its copy. */
+typedef struct pixel_copy {
+    cg_tensor from, to;
+} pixel_copy;
+
+static void
+copy_lanes(cpu_job *j, cg_value at, int lanes, void *user)
+{
+    const pixel_copy *p = user;
+
+    glow_cg_store(j->g, p->to, at, glow_cg_load(j->g, p->from, at, lanes));
+}
+
 /* Copies m->at.tile.depth elements of all pixels at `in` to scratch; returns their address. */
 static cg_value
 copy_part(maker *m, cg_value in)
 {
     cg *g = m->j->g;
     const direct *d = &m->d;
-    int64_t depth = m->at.tile.depth, lanes = m->s.lanes;
-    int64_t whole = depth / lanes * lanes;
+    pixel_copy p = {{NULL, &glow_cpu_float}, {NULL, &glow_cpu_float}};
     cg_value part =
         glow_cg_atc(g, m->j->scratch, glow_cpu_kept_bytes(d, &m->s));
-    cg_loop pixels, l;
+    cg_loop pixels;
 
     glow_cg_for(g, &pixels, glow_cpu_pixels_in(d));
-
-    cg_value from = glow_cg_at(g, in, cg_mulc(g, pixels.i, d->flat.from));
-    cg_value to = glow_cg_at(g, part, cg_mulc(g, pixels.i, d->pixel));
-
-    if (whole) {
-        glow_cg_for(g, &l, whole / lanes);
-
-        cg_value at = cg_mulc(g, l.i, lanes * 4);
-        cg_value v = glow_cg_load_raw(g, glow_cg_vector(g->f32, (int)lanes),
-                                      glow_cg_at(g, from, at));
-
-        glow_cg_store_raw(g, v, glow_cg_at(g, to, at));
-        glow_cg_loop_end(g, &l, NULL);
-    }
-    if (whole < depth) {
-        LLVMTypeRef t = glow_cg_vector(g->f32, (int)(depth - whole));
-
-        cg_value v = glow_cg_load_raw(g, t, glow_cg_atc(g, from, whole * 4));
-
-        glow_cg_store_raw(g, v, glow_cg_atc(g, to, whole * 4));
-    }
+    p.from.at = glow_cg_at(g, in, cg_mulc(g, pixels.i, d->flat.from));
+    p.to.at = glow_cg_at(g, part, cg_mulc(g, pixels.i, d->pixel));
+    glow_cpu_lanes_for(m->j, 0, m->at.tile.depth, copy_lanes, &p);
     glow_cg_loop_end(g, &pixels, NULL);
     return part;
 }

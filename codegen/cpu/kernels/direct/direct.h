@@ -45,9 +45,8 @@ typedef struct cpu_sum_form {
 typedef struct cpu_flat_lines {
     int rows;                /* of a tile */
     int64_t last_w, last_in; /* pixels of the last line: results, input */
-    int64_t cut; /* of the depth, summed up for all results at once; 0: all */
-    int64_t
-        near; /* of the depth, summed up for the results of a panel; 0: all */
+    /* Of the depth, summed up at once for all results, and for those of a panel; 0: all. */
+    int64_t cut, near;
     /* Bytes between pixels of the operand, where each part of the depth is copied to
        scratch, in which they are `pixel` bytes apart; 0: in place. */
     int64_t from;

@@ -130,10 +130,10 @@ glow_cpu_form_output(cg *g, const cpu_form *f, cg_value const *x, cg_value *y)
 {
     cg_value even[CPU_MOST_PAIRS], odd[CPU_MOST_PAIRS];
 
-    if (f->n == 1)
+    if (f->n == 1) {
         y[0] = x[0];
-    if (f->n == 1)
         return;
+    }
     for (int i = 0; i < f->pairs; i++) {
         even[i] = cg_fadd(g, x[1 + 2 * i], x[2 + 2 * i]);
         odd[i] = cg_fsub(g, x[1 + 2 * i], x[2 + 2 * i]);

@@ -78,8 +78,8 @@ void glow_cpu_form_weights(const cpu_form *h, const cpu_form *v,
  * convolutions without dilation, one for each first pixel: its phases.
  */
 typedef struct cpu_winograd {
-    int m_h, m_w, n_h, n_w, taps_h,
-        taps_w; /* results, pixels, taps of a tile */
+    int m_h, m_w, n_h, n_w; /* results and pixels of a tile */
+    int taps_h, taps_w;
     int64_t batch, groups;
     int64_t in_h, in_w, out_h, out_w, pad_h, pad_w;
     int64_t channels, outputs;  /* of one group */
