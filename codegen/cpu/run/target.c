@@ -407,13 +407,19 @@ glow_cpu_options_of(const glow_target_options *t)
     return t && t->options ? t->options : &defaults;
 }
 
-/* Lower bounds over server processors of the last ten years; of AVX2 alone, of AMD. */
-enum { CACHE = 1 << 20, AVX2_BYTES = 32, AVX2_CACHE = 1 << 19 };
+/*
+ * Private cache, a lower bound over server processors of the last ten years: AMD's whose
+ * widest vectors have 32 bytes have 512 KiB.
+ */
+static int64_t
+cache_of(const cpu_target *t)
+{
+    return t->vector_bytes == 32 ? 1 << 19 : 1 << 20;
+}
 
 static void
 set_rates(cpu_target *t, const glow_target_options *o)
 {
-    t->cache_bytes = CACHE;
     t->multiplies = 2;
     t->memory_bytes = 5;
     t->exact = o && o->exact;
@@ -443,6 +449,7 @@ glow_cpu_target_guess(const glow_target_options *options)
                     .pairs = "",
                     .dot_bytes = 64};
 
+    t.cache_bytes = cache_of(&t);
     set_rates(&t, options);
     set_threads(&t, options);
     return t;
@@ -515,8 +522,7 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
         glow_cpu_target_end(t);
         return NULL;
     }
-    if (t->vector_bytes == AVX2_BYTES)
-        t->cache_bytes = AVX2_CACHE;
+    t->cache_bytes = cache_of(t);
     t->name = glow_arena_printf(a, "%.*s/%s/%s%s", (int)strcspn(t->triple, "-"),
                                 t->triple, *t->cpu ? t->cpu : "generic",
                                 t->width_text,
