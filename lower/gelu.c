@@ -13,17 +13,16 @@
 
 #include "lower/common.h"
 
-#define SQRT_HALF 0.70710678118654752440
 #define ZERO_FROM (-40) /* or less: the gate is 0 in every kind */
-#define SQRT_2_BY_PI 0.79788456080286535588
 
 static glow_value *
 by_sigmoid(glow_builder *b, glow_value *x)
 {
     glow_value *cube = glow_build_mul(b, glow_build_mul(b, x, x), x);
-    glow_value *sum = glow_build_add(b, x, glow_lower_times(b, cube, 0.044715));
+    glow_value *sum =
+        glow_build_add(b, x, glow_lower_times(b, cube, GLOW_GELU_CUBE));
 
-    sum = glow_lower_times(b, sum, 2 * SQRT_2_BY_PI);
+    sum = glow_lower_times(b, sum, 2 * GLOW_SQRT_2_BY_PI);
     sum = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(sum));
     return glow_build_mul(b, glow_lower_gated(b, x, ZERO_FROM), sum);
 }
@@ -31,7 +30,7 @@ by_sigmoid(glow_builder *b, glow_value *x)
 static glow_value *
 by_erf(glow_builder *b, glow_value *x)
 {
-    glow_value *y = glow_lower_times(b, x, SQRT_HALF);
+    glow_value *y = glow_lower_times(b, x, GLOW_SQRT_HALF);
 
     y = glow_lower_plus(b, GLOW_BUILD_PLAIN(b, erf, GLOW_IN(y)), 1);
     return glow_build_mul(b, glow_lower_times(b, x, 0.5), y);

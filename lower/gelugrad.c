@@ -13,22 +13,18 @@
 
 #include "lower/common.h"
 
-#define SQRT_HALF 0.70710678118654752440
-#define ONE_BY_SQRT_2_PI 0.39894228040143267794
-#define SQRT_2_BY_PI 0.79788456080286535588
-#define CUBE 0.044715
 #define BOUND 40
 
 static glow_value *
 by_erf(glow_builder *b, glow_value *x)
 {
-    glow_value *p =
-        GLOW_BUILD_PLAIN(b, erf, GLOW_IN(glow_lower_times(b, x, SQRT_HALF)));
+    glow_value *p = GLOW_BUILD_PLAIN(
+        b, erf, GLOW_IN(glow_lower_times(b, x, GLOW_SQRT_HALF)));
     glow_value *density = glow_lower_times(b, glow_build_mul(b, x, x), -0.5);
 
     p = glow_lower_times(b, glow_lower_plus(b, p, 1), 0.5);
     density = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(density));
-    density = glow_lower_times(b, density, ONE_BY_SQRT_2_PI);
+    density = glow_lower_times(b, density, GLOW_ONE_BY_SQRT_2_PI);
     return glow_build_add(b, p, glow_build_mul(b, x, density));
 }
 
@@ -37,11 +33,12 @@ by_tanh(glow_builder *b, glow_value *x)
 {
     glow_value *square = glow_build_mul(b, x, x), *z, *s, *slope;
 
-    z = glow_lower_times(b, glow_build_mul(b, square, x), CUBE);
-    z = glow_lower_times(b, glow_build_add(b, x, z), 2 * SQRT_2_BY_PI);
+    z = glow_lower_times(b, glow_build_mul(b, square, x), GLOW_GELU_CUBE);
+    z = glow_lower_times(b, glow_build_add(b, x, z), 2 * GLOW_SQRT_2_BY_PI);
     s = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(z));
-    slope = glow_lower_plus(b, glow_lower_times(b, square, 3 * CUBE), 1);
-    slope = glow_lower_times(b, slope, 2 * SQRT_2_BY_PI);
+    slope =
+        glow_lower_plus(b, glow_lower_times(b, square, 3 * GLOW_GELU_CUBE), 1);
+    slope = glow_lower_times(b, slope, 2 * GLOW_SQRT_2_BY_PI);
     slope = glow_build_mul(b, slope, glow_build_mul(b, x, s));
     slope = glow_build_mul(b, slope, glow_lower_from(b, 1, s));
     return glow_build_add(b, s, slope);

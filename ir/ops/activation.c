@@ -91,14 +91,14 @@ gelu_erf(double x, const void *user)
     (void)user;
     if (x == -(double)INFINITY)
         return -0.0;
-    return 0.5 * x * erfc(-x * 0.70710678118654752440);
+    return 0.5 * x * erfc(-x * GLOW_SQRT_HALF);
 }
 
 /* (1 + tanh(z)) / 2 is 1 / (1 + e^(-2 z)), which does not cancel. */
 static double
 gelu_tanh(double x, const void *user)
 {
-    double z = 0.79788456080286535588 * (x + 0.044715 * x * x * x);
+    double z = GLOW_SQRT_2_BY_PI * (x + GLOW_GELU_CUBE * x * x * x);
 
     (void)user;
     if (x == -(double)INFINITY)

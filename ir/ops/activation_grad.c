@@ -4,11 +4,6 @@
 
 #include "ir/ops/apply.h"
 
-#define SQRT_HALF 0.70710678118654752440
-#define ONE_BY_SQRT_2_PI 0.39894228040143267794
-#define SQRT_2_BY_PI 0.79788456080286535588
-#define GELU_CUBE 0.044715
-
 static bool
 float_infer(const glow_node *n, glow_type out[])
 {
@@ -29,9 +24,10 @@ float_infer(const glow_node *n, glow_type out[])
 static double
 gelu_erf_grad(double x, double d)
 {
-    double density = ONE_BY_SQRT_2_PI * exp(-0.5 * x * x);
+    double density = GLOW_ONE_BY_SQRT_2_PI * exp(-0.5 * x * x);
 
-    return d * (0.5 * erfc(-x * SQRT_HALF) + (density > 0 ? x * density : 0));
+    return d *
+           (0.5 * erfc(-x * GLOW_SQRT_HALF) + (density > 0 ? x * density : 0));
 }
 
 static double
@@ -39,9 +35,9 @@ gelu_tanh_grad(double x, double d)
 {
     double bound = glow_minimum(glow_maximum(x, -40), 40),
            square = bound * bound;
-    double z = 2 * SQRT_2_BY_PI * bound * (1 + GELU_CUBE * square);
+    double z = 2 * GLOW_SQRT_2_BY_PI * bound * (1 + GLOW_GELU_CUBE * square);
     double s = 1 / (1 + exp(-z)), below = 1 / (1 + exp(z));
-    double slope = 2 * SQRT_2_BY_PI * (1 + 3 * GELU_CUBE * square);
+    double slope = 2 * GLOW_SQRT_2_BY_PI * (1 + 3 * GLOW_GELU_CUBE * square);
 
     return d * (s + bound * s * below * slope);
 }

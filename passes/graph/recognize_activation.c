@@ -39,10 +39,6 @@
 #include "glow/pass.h"
 #include "glow/reach.h"
 
-#define SQRT_HALF 0.70710678118654752440
-#define SQRT_2_BY_PI 0.79788456080286535588
-#define CUBIC 0.044715
-
 /* x (a f(c1 x + c3 x^3) + b) */
 typedef struct gate {
     const glow_op *f;
@@ -52,11 +48,11 @@ typedef struct gate {
 } gate;
 
 static const gate gates[] = {
-    {&glow_op_erf, 0.5, 0.5, SQRT_HALF, 0, &glow_op_gelu, GLOW_GELU_ERF},
-    {&glow_op_tanh, 0.5, 0.5, SQRT_2_BY_PI, SQRT_2_BY_PI *CUBIC, &glow_op_gelu,
-     GLOW_GELU_TANH},
-    {&glow_op_sigmoid, 1, 0, 2 * SQRT_2_BY_PI, 2 * SQRT_2_BY_PI *CUBIC,
-     &glow_op_gelu, GLOW_GELU_TANH},
+    {&glow_op_erf, 0.5, 0.5, GLOW_SQRT_HALF, 0, &glow_op_gelu, GLOW_GELU_ERF},
+    {&glow_op_tanh, 0.5, 0.5, GLOW_SQRT_2_BY_PI,
+     GLOW_SQRT_2_BY_PI *GLOW_GELU_CUBE, &glow_op_gelu, GLOW_GELU_TANH},
+    {&glow_op_sigmoid, 1, 0, 2 * GLOW_SQRT_2_BY_PI,
+     2 * GLOW_SQRT_2_BY_PI *GLOW_GELU_CUBE, &glow_op_gelu, GLOW_GELU_TANH},
     {&glow_op_sigmoid, 1, 0, 1, 0, &glow_op_swish, 0},
     {&glow_op_tanh, 0.5, 0.5, 0.5, 0, &glow_op_swish, 0},
 };

@@ -265,8 +265,7 @@ gelu64(cg *g, cg_value x)
     half = cg_fmul(g, x, real_like(x, 0.5));
 
     cg_value t = cg_fdiv(g, three, cg_fsub(g, three, x));
-    cg_value y =
-        glow_cg_erf(g, cg_fmul(g, x, real_like(x, 0.70710678118654752)));
+    cg_value y = glow_cg_erf(g, cg_fmul(g, x, real_like(x, GLOW_SQRT_HALF)));
 
     t = glow_cg_fma(g, t, real_like(x, GLOW_GELU_TAIL64_SCALE),
                     real_like(x, GLOW_GELU_TAIL64_SHIFT));
@@ -293,8 +292,8 @@ emit_gelu(cg *g, const glow_node *n, cg_value const *in)
         return glow_cg_scalar(LLVMTypeOf(x)) == g->f64 ? gelu64(g, x)
                                                        : glow_cg_gelu(g, x);
     cube = cg_fmul(g, cg_fmul(g, x, x), x);
-    y = glow_cg_fma(g, cube, real_like(x, 0.044715), x);
-    y = cg_fmul(g, y, real_like(x, 2 * 0.79788456080286536));
+    y = glow_cg_fma(g, cube, real_like(x, GLOW_GELU_CUBE), x);
+    y = cg_fmul(g, y, real_like(x, 2 * GLOW_SQRT_2_BY_PI));
     y = glow_cg_sigmoid(g, y);
     return cg_fmul(g, at_least_gated(g, x, -32), y);
 }
@@ -317,9 +316,9 @@ gelu64_slope(cg *g, cg_value x)
     cg_value y, part, half = real_like(x, 0.5);
 
     x = bounded(g, x, 40);
-    y = glow_cg_erf(g, cg_fmul(g, x, real_like(x, 0.70710678118654752)));
+    y = glow_cg_erf(g, cg_fmul(g, x, real_like(x, GLOW_SQRT_HALF)));
     y = glow_cg_fma(g, half, y, half);
-    part = cg_fmul(g, x, real_like(x, 0.39894228040143268));
+    part = cg_fmul(g, x, real_like(x, GLOW_ONE_BY_SQRT_2_PI));
     return glow_cg_fma(g, part, bell(g, x), y);
 }
 
@@ -327,7 +326,7 @@ gelu64_slope(cg *g, cg_value x)
 static cg_value
 gelu_tanh_slope(cg *g, cg_value x)
 {
-    const double twice = 2 * 0.79788456080286536, cube = 0.044715;
+    const double twice = 2 * GLOW_SQRT_2_BY_PI, cube = GLOW_GELU_CUBE;
     cg_value square, z, s, one = real_like(x, 1);
 
     x = bounded(g, x, 40);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "codegen/cpu/emit/math.h"
+#include "glow/ops.h"
 
 static bool
 is_double(cg *g, cg_value x)
@@ -343,7 +344,7 @@ glow_cg_gelu_slope(cg *g, cg_value x)
     cg_value size = bounded_size(g, x), p, y, above;
 
     normal_tail(g, size, &p, &y);
-    p = glow_cg_fma(g, size, glow_cg_real(t, -0.39894228040143268), p);
+    p = glow_cg_fma(g, size, glow_cg_real(t, -GLOW_ONE_BY_SQRT_2_PI), p);
     y = cg_fmul(g, p, y);
     above = cg_fsub(g, glow_cg_real(t, 1.0), y);
     return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, glow_cg_real(t, 0.0)), y,

@@ -63,6 +63,11 @@ typedef struct glow_gelu {
     int approximate; /* GLOW_GELU_ERF, GLOW_GELU_TANH */
 } glow_gelu;
 enum { GLOW_GELU_ERF, GLOW_GELU_TANH };
+/* sqrt(1/2), 1/sqrt(2 pi), sqrt(2/pi), and the factor of x^3 in the formula with tanh. */
+#define GLOW_SQRT_HALF 0.70710678118654752440
+#define GLOW_ONE_BY_SQRT_2_PI 0.39894228040143267794
+#define GLOW_SQRT_2_BY_PI 0.79788456080286535588
+#define GLOW_GELU_CUBE 0.044715
 /*
  * Gelu of x < -1, where 1 + erf(x / sqrt(2)) cancels, is x exp(-x^2 / 2) p(u):
  * the Gaussian's tail by its density.  Fits of p, the lowest power first: with
