@@ -307,16 +307,9 @@ close_weights(program_run *p)
 static bool
 is_in_place(const glow_node *n, int i)
 {
-    for (int k = 0; k < n->op->inplace_count; k++) {
-        int first, count;
-
-        if (n->op->inplace[k].out != i)
-            continue;
-        glow_operand_range(n, n->op->inplace[k].in, &first, &count);
-        for (int j = first; j < first + count; j++)
-            if (glow_is_inplace(n, i, j))
-                return true;
-    }
+    for (int j = 0; j < n->n_in; j++)
+        if (glow_is_inplace(n, i, j))
+            return true;
     return false;
 }
 
