@@ -51,7 +51,7 @@ def lacks(glow_run, cpu):
 def here(glow_run, say=print):
     """Names for -cpu of all widths that run here; `say` is told of the others."""
     if "GLOW_WIDTHS" in os.environ:
-        return os.environ["GLOW_WIDTHS"].split(",")
+        return os.environ["GLOW_WIDTHS"].split()
     found = []
     for cpu in PROCESSORS.get(platform.machine(), []):
         why = lacks(glow_run, cpu)
@@ -107,7 +107,7 @@ def main():
     if command[0] == "--draw":
         sys.exit(subprocess.run([*command[1:], "-draw", str(seed_of_commit())]).returncode)
     cpus = here(command[0])
-    if "GLOW_WIDTHS_SEED" in os.environ:
+    if cpus and "GLOW_WIDTHS_SEED" in os.environ:
         cpus = [drawn(os.environ["GLOW_WIDTHS_SEED"], " ".join(command), cpus)]
     for cpu in cpus:
         print(*flags(cpu), flush=True)

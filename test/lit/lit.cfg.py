@@ -65,7 +65,7 @@ import widths
 glow_run = lit.util.which("glow-run", config.environment["PATH"])
 if glow_run:
     found = widths.here(glow_run, say=lit_config.note)
-    config.environment["GLOW_WIDTHS"] = ",".join(found)
+    config.environment["GLOW_WIDTHS"] = " ".join(found)
 if {"address", "undefined"} & set(config.features):
     config.environment["GLOW_WIDTHS_SEED"] = str(widths.seed_of_commit())
 
