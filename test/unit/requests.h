@@ -7,11 +7,9 @@
 #define GLOW_TEST_REQUESTS_H
 
 #include "hosts.h"
+#include "mortal.h"
 
 #define ENDS -0.5f /* an input that ends the process of its device */
-
-/* This program as a device in a process of its own. */
-static const char *const as_device[] = {"/proc/self/exe", "serve", NULL};
 
 static const char *executor = "threads"; /* of hosts */
 
@@ -116,33 +114,10 @@ has_starpu(void)
         }                                                     \
     }
 
-static glow_backend mortal_backend;
-static bool (*run_mortal)(glow_executable *x, const glow_binding *bindings,
-                          int count);
-
 static inline bool
-run_or_end(glow_executable *x, const glow_binding *bindings, int count)
+ends(const glow_tensor *input)
 {
-    for (int i = 0; i < count; i++)
-        if (*(const float *)bindings[i].tensor->data == ENDS)
-            _exit(1);
-    return run_mortal(x, bindings, count);
-}
-
-/* The device of `as_device`. */
-static inline int
-serve(void)
-{
-    glow_context *ctx = glow_context_new();
-
-    mortal_backend = *glow_find_backend(ctx, "interp");
-    run_mortal = mortal_backend.run;
-    mortal_backend.run = run_or_end;
-    glow_run_device_serve(
-        ctx, 3,
-        &(glow_run_device_options){.name = "d", .backend = &mortal_backend});
-    glow_context_free(ctx);
-    return 0;
+    return *(const float *)input->data == ENDS;
 }
 
 /* Runs the tests, of which the last `of_starpu` are on StarPU; or serves as a device. */
@@ -151,7 +126,7 @@ run_on_executors(int argc, char **argv, const struct CMUnitTest *tests,
                  size_t count, size_t of_starpu)
 {
     if (argc > 1 && strcmp(argv[1], as_device[1]) == 0)
-        return serve();
+        return serve(ends);
     return _cmocka_run_group_tests(
         "tests", tests, has_starpu() ? count : count - of_starpu, NULL, NULL);
 }

@@ -1,47 +1,9 @@
 /* State objects in the memory of devices. */
 
 #include "hosts.h"
+#include "sums.h"
 
-/* Sums up @x in @sum, and gives @y the row of the sums that @at names. */
-static const char *const whole = "gir 1\n"
-                                 "placeholder @x : float<2>\n"
-                                 "placeholder @at : index64<1>\n"
-                                 "placeholder @y : float<1>\n"
-                                 "placeholder @sum : float<2> {State: true}\n"
-                                 "function @main {\n"
-                                 "  %a = Add(@sum, @x) : float<2>\n"
-                                 "  %k = Save(%a, @sum)\n"
-                                 "  %g = Gather(%a, @at) {Axis: 0} : float<1>\n"
-                                 "  %s = Save(%g, @y)\n"
-                                 "}\n";
-
-/* The same in two parts on one device. */
-static const char *const parts =
-    "gir 1\n"
-    "placeholder @x : float<2>\n"
-    "placeholder @at : index64<1>\n"
-    "placeholder @y : float<1>\n"
-    "placeholder @sum : float<2> {State: true}\n"
-    "placeholder @i0 : float<2>\n"
-    "placeholder @i1 : float<2>\n"
-    "placeholder @o0 : float<2>\n"
-    "placeholder @i2 : float<2>\n"
-    "placeholder @i3 : index64<1>\n"
-    "placeholder @o1 : float<1>\n"
-    "function @add attributes {Inputs: [@i0, @i1], Outputs: [@o0]} {\n"
-    "  %a = Add(@i0, @i1) : float<2>\n"
-    "  %s = Save(%a, @o0)\n"
-    "}\n"
-    "function @pick attributes {Inputs: [@i2, @i3], Outputs: [@o1]} {\n"
-    "  %a = Gather(@i2, @i3) {Axis: 0} : float<1>\n"
-    "  %s = Save(%a, @o1)\n"
-    "}\n"
-    "function @main {\n"
-    "  %a = Run([@sum, @x]) {Body: @add, Device: \"d\"} : float<2>\n"
-    "  %b = Run([%a, @at]) {Body: @pick, Device: \"d\"} : float<1>\n"
-    "  %k = Save(%a, @sum)\n"
-    "  %s = Save(%b, @y)\n"
-    "}\n";
+static const char *const parts = SUMS_IN_PARTS("d", "d");
 
 /* This program as a device in a process of its own. */
 static const char *const as_device[] = {"/proc/self/exe", "device", NULL};
@@ -106,7 +68,7 @@ test_no_copies(void **state)
 {
     const glow_run_device_api *const apis[] = {&glow_run_device_sim,
                                                &glow_run_device_remote};
-    const char *const texts[] = {whole, parts};
+    const char *const texts[] = {sums, parts};
 
     (void)state;
     for (int k = 0; k < 4; k++) {
@@ -147,7 +109,7 @@ test_lost_device(void **state)
         glow_service_state *st, *other, *third;
         bench b;
 
-        begin(&b, k ? parts : whole, &glow_run_device_sim,
+        begin(&b, k ? parts : sums, &glow_run_device_sim,
               (glow_run_device_options){.die_at = k ? 8 : 5});
         st = glow_service_state_new(b.service);
         other = glow_service_state_new(b.service);
@@ -205,7 +167,7 @@ test_failures(void **state)
         glow_service_state *st;
         bench b;
 
-        begin(&b, k ? parts : whole, &glow_run_device_sim,
+        begin(&b, k ? parts : sums, &glow_run_device_sim,
               (glow_run_device_options){0});
         st = glow_service_state_new(b.service);
         expect(add_to(&b, st, 1, 0), 1);
