@@ -1,6 +1,5 @@
 """Forms of a network beside plain float, for bench/models, and processors to pretend."""
 
-import os
 
 from zoo import is_newer
 
@@ -54,8 +53,3 @@ class Maker:
         if not is_newer(path, network.gir, self.build / "tools/glow-opt/glow-opt"):
             getattr(self, how)(network, path)
         return path
-
-
-def masked(library, cpu):
-    """The environment of a peer that is to believe in this processor."""
-    return {**os.environ, "LD_PRELOAD": str(library), "MASK_CPU": cpu}

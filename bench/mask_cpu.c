@@ -1,11 +1,10 @@
 /*
- * Hides instructions from a program that asks the processor for them.
+ * Answers CPUID without some instructions, in libraries that mask_cpu.py has patched.
  *
  *     MASK_CPU=avx512|avx2 LD_PRELOAD=mask_cpu.so PROGRAM ...
  *
- * avx512 hides AMX, avx2 AVX-512 as well.  Linux lets CPUID trap (arch_prctl), where the
- * processor can, and the trap gives what CPUID says without those bits.  The C library
- * has chosen its own functions before.  A program that cannot be masked ends with 1.
+ * avx512 hides AMX, avx2 AVX-512 as well.  UD2 stands for CPUID in those libraries.
+ * Others, the C library too, see the processor as it is.
  */
 
 #define _GNU_SOURCE
@@ -17,11 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { ARCH_SET_CPUID = 0x1012, INSTRUCTION_BYTES = 2 };
+enum { INSTRUCTION_BYTES = 2 };
 
 /* Bits of leaf 7, subleaves 0 and 1; "AMD64 and Intel 64" manuals, CPUID. */
 enum {
@@ -60,20 +58,19 @@ hide(uint32_t leaf, uint32_t sub, uint32_t r[4])
     }
 }
 
+/* The trap of a UD2 in place of a CPUID. */
 static void
 on_trap(int number, siginfo_t *info, void *context)
 {
     (void)info;
     greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
     const unsigned char *at = (const unsigned char *)g[REG_RIP];
-    if (at[0] != 0x0f || at[1] != 0xa2) {
+    if (at[0] != 0x0f || at[1] != 0x0b) {
         signal(number, SIG_DFL); /* comes again, and ends the program */
         return;
     }
     uint32_t leaf = (uint32_t)g[REG_RAX], sub = (uint32_t)g[REG_RCX], r[4];
-    syscall(SYS_arch_prctl, ARCH_SET_CPUID, 1);
     __cpuid_count(leaf, sub, r[0], r[1], r[2], r[3]);
-    syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0);
     hide(leaf, sub, r);
     g[REG_RAX] = r[0], g[REG_RBX] = r[1], g[REG_RCX] = r[2], g[REG_RDX] = r[3];
     g[REG_RIP] += INSTRUCTION_BYTES;
@@ -88,9 +85,8 @@ mask(void)
     is_avx2 = strcmp(name, "avx2") == 0;
     struct sigaction trap = {.sa_sigaction = on_trap,
                              .sa_flags = SA_SIGINFO | SA_NODEFER};
-    if (sigaction(SIGSEGV, &trap, NULL) ||
-        syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0)) {
-        fprintf(stderr, "mask_cpu: CPUID does not trap on this machine\n");
+    if (sigaction(SIGILL, &trap, NULL)) {
+        perror("mask_cpu: sigaction");
         _exit(1);
     }
 }
