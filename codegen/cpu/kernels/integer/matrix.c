@@ -5,8 +5,12 @@
  *       2 x 2 sums = start values                    rows that are all alike
  *       for planes, lines and taps, 64 elements of the run of a tap
  *         2 x 2 sums += 2 tiles of input * 2 tiles of weights
- *       for each two pixels                          from a buffer on the stack
+ *       for each two pixels of the pair before       from a buffer on the stack
  *         results: float, ratio, round, offset, saturate, store
+ *
+ * The results of a pair do not depend on the multiplications before them in the code, of
+ * the next pair, which the processor executes at the same time: they wait for the unit of
+ * the tiles, not for the vectors.
  *
  * Weights are packed as for VPDPBUSD, 16 channels in a vector.  The depth of a
  * multiplication is the same for all, so the run of a tap is padded with weights of
@@ -19,8 +23,9 @@
 
 #define COLUMNS 16               /* of a register */
 #define BUFFER (2 * COLUMNS * 4) /* bytes of a row of the buffer */
-#define MOST_TOGETHER 4          /* vectors that are rounded at once */
-#define FEW_ROWS 4               /* fewer: a tile takes as long as 16 rows */
+#define TILE_BYTES (CPU_MATRIX_ROWS * BUFFER)
+#define MOST_TOGETHER 4 /* vectors that are rounded at once */
+#define FEW_ROWS 4      /* fewer: a tile takes as long as 16 rows */
 #define FEW_COLUMNS 16
 #define FEW_DEPTH 64
 
@@ -64,7 +69,7 @@ typedef struct maker {
     const integer *s;
     const panel *p;
     cg_value starts;       /* a row of start values */
-    cg_value buffer, sums; /* of results, and of their input */
+    cg_value buffer, sums; /* of results of two pairs, and of input of one */
 } maker;
 
 /* Pointers that advance along the depth: one or two tiles of input, weights. */
@@ -209,10 +214,10 @@ sum_tiles(const maker *m, const place *p, int tiles, int vectors,
                 row);
 }
 
-/* A tile whose sums are in the buffer, from row `first` of that on. */
+/* A tile whose sums are at `from`, those of its input at `input`. */
 typedef struct done {
     place p;
-    cg_value first;
+    cg_value from, input;
     bool has_offsets;
 } done;
 
@@ -232,9 +237,8 @@ finish_rows(const maker *m, const done *d, cg_value row, int rows)
     pixel = cg_add(g, cg_add(g, pixel, p->image), row);
     at = cg_add(g, cg_mulc(g, pixel, s->out_pixel), p->channel);
     at = glow_cg_at(g, m->j->out[0].at, cg_mulc(g, at, bytes));
-    row = cg_add(g, row, d->first);
-    from = glow_cg_at(g, m->buffer, cg_mulc(g, row, BUFFER));
-    sums = glow_cg_at(g, m->sums, cg_mulc(g, row, COLUMNS * 4));
+    from = glow_cg_at(g, d->from, cg_mulc(g, row, BUFFER));
+    sums = glow_cg_at(g, d->input, cg_mulc(g, row, COLUMNS * 4));
     for (int i = 0; i < rows; i++) {
         if (d->has_offsets)
             input =
@@ -276,15 +280,18 @@ finish_tile(const maker *m, const done *d)
     glow_cg_loop_end(g, &l, NULL);
 }
 
-/* `tiles` tiles from `tile` on, at `p`. */
+/* `tiles` tiles from `tile` on, whose sums are at `from`. */
 static void
-finish_tiles(const maker *m, const place *p, cg_value tile, int tiles,
+finish_tiles(const maker *m, cg_value tile, int tiles, cg_value from,
              bool has_offsets)
 {
     cg *g = m->j->g;
     done d = {.has_offsets = has_offsets};
+    place p[2];
     cg_loop l;
 
+    for (int a = 0; a < tiles && has_offsets; a++)
+        p[a] = place_of(m, cg_addc(g, tile, a));
     if (has_offsets)
         sum_tiles(m, p, tiles, 1,
                   glow_cg_atc(g, m->j->packed,
@@ -293,33 +300,64 @@ finish_tiles(const maker *m, const place *p, cg_value tile, int tiles,
                   NULL, m->sums, COLUMNS * 4);
     glow_cg_for(g, &l, tiles);
     d.p = place_of(m, cg_add(g, tile, l.i));
-    d.first = cg_mulc(g, l.i, CPU_MATRIX_ROWS);
+    d.from = glow_cg_at(g, from, cg_mulc(g, l.i, TILE_BYTES));
+    d.input =
+        glow_cg_at(g, m->sums, cg_mulc(g, l.i, CPU_MATRIX_ROWS * COLUMNS * 4));
     finish_tile(m, &d);
     glow_cg_loop_end(g, &l, NULL);
 }
 
-/* One or two tiles from `tile` on. */
+/* The results of one or two tiles from `tile` on. */
 static void
-make_tiles(const maker *m, cg_value tile, int tiles)
+finish(const maker *m, cg_value tile, int tiles, cg_value from)
 {
     cg *g = m->j->g;
-    place p[2];
     cg_if has, none;
 
-    for (int a = 0; a < tiles; a++)
-        p[a] = place_of(m, cg_addc(g, tile, a));
-    sum_tiles(m, p, tiles, m->p->vectors, m->p->weights, m->starts, m->buffer,
-              BUFFER);
     if (!m->p->column[0].offset || !m->p->has_offsets) {
-        finish_tiles(m, p, tile, tiles, m->p->column[0].offset != NULL);
+        finish_tiles(m, tile, tiles, from, m->p->column[0].offset != NULL);
         return;
     }
     glow_cg_if(g, &none, LLVMBuildNot(g->builder, m->p->has_offsets, ""));
-    finish_tiles(m, p, tile, tiles, false);
+    finish_tiles(m, tile, tiles, from, false);
     glow_cg_end_if(g, &none);
     glow_cg_if(g, &has, m->p->has_offsets);
-    finish_tiles(m, p, tile, tiles, true);
+    finish_tiles(m, tile, tiles, from, true);
     glow_cg_end_if(g, &has);
+}
+
+/* The sums of one or two tiles from `tile` on. */
+static void
+sum(const maker *m, cg_value tile, int tiles, cg_value to)
+{
+    place p[2];
+
+    for (int a = 0; a < tiles; a++)
+        p[a] = place_of(m, cg_addc(m->j->g, tile, a));
+    sum_tiles(m, p, tiles, m->p->vectors, m->p->weights, m->starts, to, BUFFER);
+}
+
+/* Pairs of tiles: the sums of each before the results of the one before. */
+static void
+make_pairs(const maker *m, cg_value from, cg_value to)
+{
+    cg *g = m->j->g;
+    cg_value half, now, before;
+    cg_if sums, results;
+    cg_loop l;
+
+    glow_cg_loop(g, &l, from, cg_addc(g, to, 2), 2, NULL, 0);
+    half = cg_and(g, cg_sub(g, l.i, from), cg_i64(g, 2));
+    now = glow_cg_at(g, m->buffer, cg_mulc(g, half, TILE_BYTES));
+    half = LLVMBuildXor(g->builder, half, cg_i64(g, 2), "");
+    before = glow_cg_at(g, m->buffer, cg_mulc(g, half, TILE_BYTES));
+    glow_cg_if(g, &sums, cg_icmp(g, LLVMIntSLT, l.i, to));
+    sum(m, l.i, 2, now);
+    glow_cg_end_if(g, &sums);
+    glow_cg_if(g, &results, cg_icmp(g, LLVMIntSGT, l.i, from));
+    finish(m, cg_addc(g, l.i, -2), 2, before);
+    glow_cg_end_if(g, &results);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 static cg_value
@@ -341,9 +379,8 @@ glow_cpu_integer_matrix_lines(cpu_job *j, const integer *s, const panel *p,
     int64_t tiles = line_tiles(s);
     cg_value from, to, pairs, odd;
     cg_if rest;
-    cg_loop l;
 
-    m.buffer = new_buffer(g, 2 * 2 * CPU_MATRIX_ROWS);
+    m.buffer = new_buffer(g, 2 * 2 * 2 * CPU_MATRIX_ROWS);
     m.sums = new_buffer(g, 2 * CPU_MATRIX_ROWS);
     m.starts = new_buffer(g, 2);
     for (int v = 0; v < p->vectors; v++)
@@ -353,10 +390,9 @@ glow_cpu_integer_matrix_lines(cpu_job *j, const integer *s, const panel *p,
     to = cg_mulc(g, end, tiles);
     odd = cg_and(g, cg_sub(g, to, from), cg_i64(g, 1));
     pairs = cg_sub(g, to, odd);
-    glow_cg_loop_guarded(g, &l, from, pairs, 2, NULL, 0);
-    make_tiles(&m, l.i, 2);
-    glow_cg_loop_end(g, &l, NULL);
+    make_pairs(&m, from, pairs);
     glow_cg_if(g, &rest, cg_icmp(g, LLVMIntSLT, pairs, to));
-    make_tiles(&m, pairs, 1);
+    sum(&m, pairs, 1, m.buffer);
+    finish(&m, pairs, 1, m.buffer);
     glow_cg_end_if(g, &rest);
 }
