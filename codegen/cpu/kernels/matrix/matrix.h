@@ -97,8 +97,13 @@ int glow_cpu_matrix_beside(const cpu_matrix *m, int64_t group);
 int64_t glow_cpu_matrix_bytes(const cpu_matrix *m, int64_t group);
 /* Bytes of the private cache of a core that has such registers. */
 int64_t glow_cpu_matrix_cache(const cpu_target *t);
-/* Bytes of the weights of all groups, of a cut. */
+/* Bytes of the weights of all groups, of a cut; of all cuts. */
 int64_t glow_cpu_matrix_cut_bytes(const cpu_matrix *m);
+int64_t glow_cpu_matrix_all_bytes(const cpu_matrix *m);
+/* True if the cache holds the weights of a group beside the input of two tiles. */
+bool glow_cpu_matrix_holds_group(const cpu_target *t, const cpu_matrix *m);
+/* True if no cache keeps the weights: they are read again, and prefetched. */
+bool glow_cpu_matrix_is_far(const cpu_target *t, const cpu_matrix *m);
 /* Bytes of the sums of a pair of tiles. */
 #define CPU_MATRIX_PAIR (2 * CPU_MATRIX_ROWS * CPU_MATRIX_COLUMNS * 4)
 /* Bytes of scratch for sums that wait for the next cut, of a block. */

@@ -1,32 +1,13 @@
 /*
- * Blocking for matrix registers, its cost model, and the packing of constant
- * weights.
+ * Blocking for matrix registers: tiles, cuts of the depth, blocks of steps, units, and
+ * the bytes of scratch and of packed weights.
  *
  * A line of the result is cut into as few tiles as cover it, of equal size.
- * Weights are packed in the order in which they are read: for each group of
- * channels, row of taps, tap and unit of the depth one or two matrices, whose
- * rows are a pair of the depth for each channel.
- *
- * Cycles are measured: a multiplication takes one for each row, but eight at
- * least, and its operands take about as long to load (Sapphire Rapids).  Those of BFMMLA
- * are counts of instructions, which no processor has been asked about.
  */
-
-#include <math.h>
-#include <string.h>
 
 #include "codegen/cpu/kernels/matrix/matrix.h"
 
-#define FAR 10.0    /* bytes in a cycle from beyond the core's cache */
-#define COPIED 12.0 /* bytes in a cycle of lines that are copied */
-#define APART 3.0   /* cycles of a pixel of a group */
-#define TURNED 4.0  /* bytes in a cycle of filters packed at run time */
-#define VECTOR 4.0  /* cycles of a vector of results */
-#define BEGIN 80.0  /* of a pair of tiles */
-#define CALL 300.0  /* of the kernel */
-#define LOADS 2.0   /* of vectors in a cycle, of AArch64 */
-#define WORTH 0.9   /* of the time of vectors */
-#define CUT 0.6     /* of the cache for split input and weights of a cut */
+#define CUT 0.6 /* of the cache for split input and weights of a cut */
 #define MOST_CUTS 16
 #define MANY 8 /* groups for which input is worth a copy to other cache lines */
 
@@ -131,9 +112,8 @@ most_steps(const cpu_target *t, const matrix *m)
     return most;
 }
 
-/* True if the cache holds the weights of a group beside the input of two tiles. */
-static bool
-holds_group(const cpu_target *t, const matrix *m)
+bool
+glow_cpu_matrix_holds_group(const cpu_target *t, const matrix *m)
 {
     int64_t pixels = 2 * m->rows * m->d.stride_w * m->d.kernel_h;
 
@@ -156,7 +136,7 @@ set_cuts(const cpu_target *t, matrix *m)
     int cuts = 1;
 
     if ((m->flat ? group * (double)m->groups * 2 <= (double)cache
-                 : holds_group(t, m)) ||
+                 : glow_cpu_matrix_holds_group(t, m)) ||
         !m->copies || !m->d.packed || m->d.turns || m->groups < 2 ||
         m->d.groups > 1 || m->depth % m->unit || m->depth != m->d.channels)
         return;
@@ -220,17 +200,17 @@ has_groups(const direct *d)
             d->pixel == d->groups * d->channels * glow_cg_bytes(d->type));
 }
 
-static int64_t
-all_bytes(const matrix *m)
+int64_t
+glow_cpu_matrix_all_bytes(const matrix *m)
 {
     return m->d.groups * m->cuts * glow_cpu_matrix_cut_bytes(m);
 }
 
-/* True if no cache keeps the weights: they are read again, and prefetched. */
-static bool
-is_far(const cpu_target *t, const matrix *m)
+bool
+glow_cpu_matrix_is_far(const cpu_target *t, const matrix *m)
 {
-    return (double)all_bytes(m) > (double)glow_cpu_matrix_cache(t) / 2;
+    return (double)glow_cpu_matrix_all_bytes(m) >
+           (double)glow_cpu_matrix_cache(t) / 2;
 }
 
 bool
@@ -273,7 +253,7 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
     set_cuts(t, m);
     set_lines(m);
     set_blocks(t, m);
-    m->by_groups = m->d.turns && m->d.batch > 1 && is_far(t, m);
+    m->by_groups = m->d.turns && m->d.batch > 1 && glow_cpu_matrix_is_far(t, m);
     if (m->by_groups)
         m->block = m->steps;
     return true;
@@ -340,7 +320,7 @@ glow_cpu_matrix_size(const cpu_target *t, const direct *d)
 
     if (!glow_cpu_matrix_of(t, d, &m))
         return 0;
-    return all_bytes(&m) + (m.parts > 1 ? CPU_LINE : 0);
+    return glow_cpu_matrix_all_bytes(&m) + (m.parts > 1 ? CPU_LINE : 0);
 }
 
 /* Lines of a block that are copied, at most. */
@@ -393,309 +373,4 @@ glow_cpu_matrix_units(const cpu_target *t, const direct *d)
     if (m.by_groups)
         return m.groups;
     return m.d.batch * m.d.groups * (m.by_channels ? m.groups : m.steps);
-}
-
-/* Cycles. */
-
-/*
- * One unit of the depth of a pair of tiles by BFMMLA, by its instructions (bfmmla.c): two
- * in three of those on vectors multiply, and the others make vectors of the operands.  They
- * take as long as the loads at least, with those of sums for each product of tiles.
- */
-static double
-bfmmla_cycles(const cpu_target *t, const matrix *m, int beside)
-{
-    double squares = (double)(cg_ceil_div(m->rows, 2) * CPU_MATRIX_LANES / 2);
-    double steps = (double)cg_ceil_div(m->unit, 4);
-    double products = m->parts * (m->parts + 1) / 2.0;
-    double vectors = 1.5 * squares * steps / t->multiplies;
-    double loads = (0.75 * squares * steps + 2 * squares) / LOADS;
-
-    return 2 * beside * products * (vectors > loads ? vectors : loads);
-}
-
-/* One unit of the depth of a pair of tiles. */
-static double
-unit_cycles(const cpu_target *t, const matrix *m, int beside)
-{
-    double rows = m->rows;
-
-    if (t->bfmmla)
-        return bfmmla_cycles(t, m, beside);
-    if (m->parts == 3) /* six products */
-        return beside == 2 ? 294 + 6 * rows : 147 + 3 * rows;
-    if (m->parts == 2) /* three products, twice the loads */
-        return beside == 2 ? 150 + 3 * rows : 80 + 1.5 * rows;
-    return beside == 2 ? 56 + rows : 36 + rows / 2;
-}
-
-/* Results of all tiles, of all channels. */
-static double
-result_cycles(const cpu_target *t, const matrix *m)
-{
-    double vectors = (double)cg_ceil_div(m->d.outputs, t->vector_bytes / 4);
-
-    return VECTOR * vectors * (double)(m->d.out_h * m->d.out_w);
-}
-
-/* Of the lines of an image, or of a group of it, whose pixels are apart. */
-static double
-copy_cycles(const matrix *m)
-{
-    double lines =
-        (double)(cg_ceil_div(m->steps, m->block) * glow_cpu_matrix_copied(m));
-    double line = (double)(m->line * m->parts) / COPIED;
-
-    if (m->d.groups > 1)
-        line += APART * (double)m->in_w;
-    return lines * line;
-}
-
-/*
- * Of weights that each pair of tiles reads from beyond the cache, because it does not
- * hold those of a group, and of sums that wait there between two cuts.
- */
-static double
-far_cycles(const cpu_target *t, const matrix *m, double pairs)
-{
-    double again = holds_group(t, m) ? 0 : pairs - 1;
-    double weights = (double)glow_cpu_matrix_cut_bytes(m) * m->cuts;
-
-    return (weights * again +
-            2 * (m->cuts - 1) * (double)glow_cpu_matrix_sums(m)) /
-           FAR;
-}
-
-double
-glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
-{
-    double pairs = (double)cg_ceil_div(m->steps * m->step, 2);
-    double chunks = (double)glow_cpu_matrix_chunks(m), cycles, reading;
-    double images = (double)(m->d.batch * m->d.groups);
-    double weights = (double)all_bytes(m);
-    double blocks = (double)cg_ceil_div(m->steps, m->block) *
-                    (m->d.w_batch ? 1 : (double)m->d.batch);
-    int last = glow_cpu_matrix_beside(m, m->groups - 1);
-
-    cycles = (double)(m->groups - 1) * (BEGIN + chunks * unit_cycles(t, m, 2));
-    cycles += BEGIN + chunks * unit_cycles(t, m, last);
-    cycles = images * (m->cuts * cycles * pairs + result_cycles(t, m) +
-                       far_cycles(t, m, pairs));
-    if (m->copies)
-        cycles += images * m->cuts * (m->by_groups ? (double)m->groups : 1) *
-                  copy_cycles(m);
-    if (!m->d.packed)
-        cycles += images * weights / COPIED;
-    if (m->d.turns)
-        cycles += weights / TURNED;
-    reading =
-        images * (m->d.w_batch ? weights : weights / images) / t->memory_bytes;
-    if (!is_far(t, m) || m->by_groups)
-        return CALL + cycles + reading;
-    reading += weights * (blocks - 1) / FAR;
-    return CALL + (cycles > reading ? cycles : reading);
-}
-
-double
-glow_cpu_matrix_speed(const cpu_target *t, const direct *d)
-{
-    matrix m;
-    double speed = 1;
-
-    if (glow_cpu_matrix_of(t, d, &m))
-        speed = glow_cpu_direct_cycles(t, d) / glow_cpu_matrix_cycles(t, &m);
-    return speed > 1 ? speed : 1;
-}
-
-bool
-glow_cpu_pays_matrix(const cpu_target *t, const glow_type *type, double cycles,
-                     double vectors)
-{
-    return (type->elem != GLOW_BFLOAT16 && t->parts == GLOW_PARTS_ON) ||
-           cycles < WORTH * vectors;
-}
-
-bool
-glow_cpu_prefers_matrix(const cpu_target *t, const direct *d, double cycles)
-{
-    matrix m;
-
-    return glow_cpu_matrix_of(t, d, &m) &&
-           glow_cpu_pays_matrix(t, d->type, glow_cpu_matrix_cycles(t, &m),
-                                cycles);
-}
-
-bool
-glow_cpu_takes_matrix(const cpu_target *t, const direct *d)
-{
-    matrix m;
-
-    if (!glow_cpu_matrix_of(t, d, &m))
-        return false;
-    return t->choice || glow_cpu_direct_code(t, d) > CPU_MOST_CODE ||
-           glow_cpu_prefers_matrix(t, d, glow_cpu_direct_cycles(t, d));
-}
-
-void
-glow_cpu_matrix_remark(const cpu_target *t, const direct *d, bool taken,
-                       glow_buf *b)
-{
-    cpu_target u = *t;
-    matrix m;
-    bool pays;
-
-    if (d->type->elem != GLOW_FLOAT)
-        return;
-    if (taken)
-        glow_buf_puts(b, t->parts == GLOW_PARTS_SIX
-                             ? "six products of bfloat16 parts, with errors as "
-                               "of vectors"
-                             : "three products of bfloat16 parts, with errors "
-                               "of at most 1e-5 of the largest result");
-    if (t->parts != GLOW_PARTS_SIX)
-        u.parts = GLOW_PARTS_AUTO;
-    u.matrix = t->has_amx || t->bfmmla;
-    if (taken || t->choice || !u.matrix || !glow_cpu_matrix_of(&u, d, &m))
-        return;
-    pays = glow_cpu_takes_matrix(&u, d);
-    if (pays && t->exact)
-        glow_buf_puts(b, "-exact does without parts");
-    else if (pays && t->parts == GLOW_PARTS_OFF)
-        glow_buf_puts(b, "parts=off does without parts");
-    else if (!pays && t->matrix && t->parts == u.parts)
-        glow_buf_printf(b,
-                        "products of parts take %.3g cycles, vectors %.3g, and "
-                        "parts are to take at most %g of these",
-                        glow_cpu_matrix_cycles(&u, &m),
-                        glow_cpu_direct_cycles(&u, d), WORTH);
-}
-
-void
-glow_cpu_matrix_choices(const cpu_target *t, const direct *d,
-                        const cpu_kernel *kernel, cpu_choices *to)
-{
-    cpu_choice c = glow_cpu_free_choice(kernel);
-    cpu_target u = *t;
-    matrix m;
-
-    u.choice = &c;
-    if (!glow_cpu_matrix_of(&u, d, &m))
-        return;
-    c.cycles = glow_cpu_matrix_cycles(&u, &m);
-    glow_cpu_add_choice(to, c);
-    for (int64_t lines = 1; lines / 4 < m.steps; lines *= 4) {
-        c.value[CPU_KNOB_LINES] = lines;
-        if (glow_cpu_matrix_of(&u, d, &m)) {
-            c.cycles = glow_cpu_matrix_cycles(&u, &m);
-            glow_cpu_add_choice(to, c);
-        }
-    }
-}
-
-/* Weights. */
-
-/* A row of taps in the filter. */
-typedef struct row {
-    const matrix *m;
-    const cpu_filter *filter;
-    int64_t at; /* element of the filter, of output 0, at the first tap */
-    bool safe;  /* weights of float have two parts */
-} row;
-
-/*
- * Address of the weight of element `e` of the depth for output 0; NULL for
- * elements before `first` and for channels of padding, whose weights are zero.
- */
-static const char *
-weights_of(const row *r, int64_t e, int64_t first)
-{
-    const matrix *m = r->m;
-    int64_t tap = e / m->channels, channel = e % m->channels;
-
-    if (e < first || channel >= m->d.channels)
-        return NULL;
-    return (const char *)r->filter->from->data +
-           (r->at + tap * r->filter->tap + channel * r->filter->depth) *
-               glow_cg_bytes(m->d.type);
-}
-
-/*
- * Packs one half of each pair, every second element of `to`: part `part` of outputs
- * from `o` on, and zeros beyond the last.
- */
-static void
-pack_outputs(const row *r, const char *from, int64_t o, int part, uint16_t *to)
-{
-    int64_t there = r->m->d.outputs - o, step = r->filter->output;
-    uint16_t narrow[CPU_MOST_PARTS] = {0};
-
-    for (int c = 0; c < CPU_MATRIX_LANES; c++) {
-        to[2 * c] = 0;
-        if (!from || c >= there)
-            continue;
-        if (r->m->parts == 1) {
-            memcpy(narrow, from + (o + c) * step * 2, 2);
-        } else {
-            float w = glow_cpu_matrix_weight(&r->m->d, from, (o + c) * step);
-
-            glow_cpu_matrix_parts_of(w, r->safe, narrow);
-        }
-        to[2 * c] = narrow[part];
-    }
-}
-
-/*
- * Packs the unit of the depth that begins at `e`, with zeros for elements
- * before `first`; returns the end.
- */
-static uint16_t *
-pack_unit(const row *r, int64_t e, int64_t first, int64_t group, uint16_t *to)
-{
-    int64_t o = group * CPU_MATRIX_COLUMNS;
-
-    int beside = glow_cpu_matrix_beside(r->m, group);
-
-    for (int i = 0; i < beside * r->m->parts; i++)
-        for (int64_t k = e; k < e + r->m->unit; k += 2) {
-            int64_t from = o + i % beside * CPU_MATRIX_LANES;
-
-            pack_outputs(r, weights_of(r, k, first), from, i / beside, to);
-            pack_outputs(r, weights_of(r, k + 1, first), from, i / beside,
-                         to + 1);
-            to += 2 * CPU_MATRIX_LANES;
-        }
-    return to;
-}
-
-void
-glow_cpu_pack_matrix(const cpu_target *t, const direct *d,
-                     const cpu_filter *filter, void *start)
-{
-    uint16_t *to = start;
-    int64_t last, done;
-    bool safe = true;
-    matrix m;
-
-    if (!glow_cpu_matrix_of(t, d, &m))
-        return;
-    if (m.parts > 1)
-        safe = glow_cpu_matrix_weights_safe(d, filter);
-    last = glow_cpu_matrix_last(&m, &done);
-    for (int64_t k = 0; k < d->groups * m.cuts * m.groups; k++)
-        for (int64_t i = 0; i < d->kernel_h; i++)
-            for (int64_t j = 0; j < m.taps; j++) {
-                int64_t g = k % m.groups, cut = k / m.groups % m.cuts;
-                row r = {&m, filter,
-                         filter->first + k / m.groups / m.cuts * filter->group +
-                             i * filter->row + j * filter->tap +
-                             cut * m.channels * filter->depth,
-                         safe};
-
-                for (int64_t e = 0; e + m.unit <= m.depth; e += m.unit)
-                    to = pack_unit(&r, e, 0, g, to);
-                if (done)
-                    to = pack_unit(&r, last, last + done, g, to);
-            }
-    if (m.parts > 1)
-        memcpy(to, &(uint32_t[CPU_LINE / 4]){!safe}, CPU_LINE);
 }
