@@ -65,6 +65,30 @@ build_convolution(fixture *t, glow_kind k, uint64_t *s)
     save(t, y);
 }
 
+/*
+ * Depthwise, of whole vectors and of a part of one: pairs of taps one below the other,
+ * and lines of the kernel beyond the input.
+ */
+static void
+build_depthwise(fixture *t, glow_kind k, uint64_t *s)
+{
+    static const int64_t channels[] = {15, 16, 17, 32, 40, 64};
+    int64_t c = channels[draw(s, 0, COUNT(channels) - 1)];
+    int64_t kernel_h = draw(s, 1, 5), kernel_w = draw(s, 1, 5);
+    int64_t stride = draw(s, 1, 2), dilation = draw(s, 0, 3) ? 1 : 2;
+    int64_t pad = draw(s, 0, 3);
+    glow_value *x =
+        input(t, k, GLOW_DIMS_OF(draw(s, 1, 2), draw(s, 9, 12), 17, c));
+    glow_value *f = weights(t, k, GLOW_DIMS_OF(c, kernel_h, kernel_w, 1));
+
+    save(t, GLOW_BUILD(t->b, convolution,
+                       GLOW_IN(x, f, weights(t, k, GLOW_DIMS_OF(c))),
+                       .kernels = GLOW_DIMS_OF(kernel_h, kernel_w),
+                       .strides = GLOW_DIMS_OF(stride, 1),
+                       .pads = GLOW_DIMS_OF(pad, 1, pad, 1), .group = c,
+                       .dilation = GLOW_DIMS_OF(dilation, 1)));
+}
+
 static void
 build_transposed(fixture *t, glow_kind k, uint64_t *s)
 {
@@ -133,6 +157,13 @@ convolutions_agree(void **state)
 }
 
 static void
+depthwise_agree(void **state)
+{
+    (void)state;
+    for_cases(24, build_depthwise);
+}
+
+static void
 transposed_agree(void **state)
 {
     (void)state;
@@ -182,6 +213,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_agree),
+        cmocka_unit_test(depthwise_agree),
         cmocka_unit_test(transposed_agree),
         cmocka_unit_test(products_agree),
         cmocka_unit_test(batches_agree),

@@ -13,6 +13,12 @@
  *
  * The filter is packed as [vector, line of the kernel, tap, channel, lane].
  *
+ * Depthwise convolutions of bfloat16 multiply pairs of taps, one below the other, where
+ * the target can: two lines of input are interleaved once for all taps of a line, where
+ * each number would have to be converted to float.  Packed weights are pairs then, of a
+ * tap and the one below it, so that pairs may begin at any line of the kernel, as those
+ * of the first and the last line of the image do.
+ *
  *     for each chunk of vectors                    its lines stay in the L1 cache
  *       for each image, slice and line             units; or vectors, if these are more
  *         for each mr = rows of the line           runs of equal taps; tails shorter
@@ -24,7 +30,9 @@
 #include "codegen/cpu/kernels/window/grouped.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "codegen/cpu/kernels/direct/narrow.h"
 #include "codegen/cpu/kernels/runs.h"
 
 #define LINES_BYTES 24576 /* of a chunk's input: half of an L1 cache */
@@ -40,6 +48,7 @@ typedef struct grouped {
     int64_t full;          /* vectors of as many */
     int rest;              /* groups in one more, or 0 */
     int rows;              /* pixels of a tile, at most */
+    bool pairs;            /* of taps, in the `full` vectors */
 } grouped;
 
 /* At work. */
@@ -51,6 +60,13 @@ typedef struct maker {
     cg_value batch, z, y; /* of the line of results at hand */
     int groups;           /* in the vector at hand */
 } maker;
+
+/* Lines of taps to add up: one, or two in pairs. */
+typedef enum lines {
+    ONE_LINE,
+    ONE_OF_PAIRS, /* with zeros below it */
+    TWO_LINES,
+} lines;
 
 /* False if groups are too large to share vectors. */
 static bool
@@ -72,6 +88,8 @@ grouped_of(const cpu_target *t, const glow_node *n, grouped *out)
     k.together = k.out < lanes ? (int)(lanes / k.out) : 1;
     if ((k.together == 1 && k.in * k.out > 1) || k.together * k.in > 2 * lanes)
         return false;
+    k.pairs = k.type->elem == GLOW_BFLOAT16 && t->pairs && k.in * k.out == 1 &&
+              k.together == lanes && k.w.axis[1].kernel > 1;
     if (k.together > a->group)
         k.together = (int)a->group;
     k.full = a->group / k.together;
@@ -137,16 +155,38 @@ spread(const maker *m, cg_value x, int64_t c)
                                   LLVMConstVector(order, (unsigned)lanes), "");
 }
 
+/* Bytes from a line of taps of the input to the next. */
+static int64_t
+below(const grouped *k)
+{
+    return k->w.axis[1].dilation * k->w.axis[2].in * k->w.channels *
+           glow_cg_bytes(k->type);
+}
+
+/* Channel `c` of the pixel at `at`, or pairs of it and the one below it. */
+static cg_value
+load_pixel(const maker *m, lines what, cg_value at, int64_t c)
+{
+    const grouped *k = &m->k;
+    cg *g = m->j->g;
+    cg_tensor from = {at, k->type};
+
+    if (what != ONE_LINE)
+        return glow_cpu_load_pairs(g, at, what == TWO_LINES ? below(k) : 0,
+                                   m->groups);
+    return spread(
+        m, glow_cg_load(g, from, cg_i64(g, 0), m->groups * (int)k->in), c);
+}
+
 /* Adds channel `c` of pixel `p`, from the first tap of row 0 on. */
 static void
-add_pixel(const maker *m, const cpu_run *run, int64_t p, int64_t c, cg_value in,
-          cg_value const *w, cg_value *acc)
+add_pixel(const maker *m, const cpu_run *run, lines what, int64_t p, int64_t c,
+          cg_value in, cg_value const *w, cg_value *acc)
 {
     const grouped *k = &m->k;
     const cpu_window_axis *x = &k->w.axis[2];
     cg *g = m->j->g;
     int64_t pixel = k->w.channels * glow_cg_bytes(k->type);
-    cg_tensor from = {glow_cg_atc(g, in, p * pixel), k->type};
     cg_value v = NULL;
 
     for (int64_t t = 0; t < x->kernel; t++) {
@@ -157,26 +197,36 @@ add_pixel(const maker *m, const cpu_run *run, int64_t p, int64_t c, cg_value in,
             !run->valid[r * x->kernel + t])
             continue;
         if (!v)
-            v = spread(
-                m, glow_cg_load(g, from, cg_i64(g, 0), m->groups * (int)k->in),
-                c);
-        acc[r] = glow_cg_fma(g, v, w[t], acc[r]);
+            v = load_pixel(m, what, glow_cg_atc(g, in, p * pixel), c);
+        acc[r] = what == ONE_LINE ? glow_cg_fma(g, v, w[t], acc[r])
+                                  : glow_cg_add_pairs(g, v, w[t], acc[r]);
     }
 }
 
+/* The weights at `at`; of one line of pairs without those below it. */
+static cg_value
+load_weights(const maker *m, lines what, cg_value at)
+{
+    cg *g = m->j->g;
+    LLVMTypeRef scalar = what == ONE_LINE ? g->f32 : g->i32;
+    LLVMTypeRef type = glow_cg_vector(scalar, m->groups * (int)m->k.out);
+    cg_value w = glow_cg_load_raw(g, type, at);
+
+    return what == ONE_OF_PAIRS ? cg_and(g, w, glow_cg_int(type, 0xffff)) : w;
+}
+
 /*
- * Adds the taps of one line of the kernel, channel by channel: so there are few
+ * Adds the taps of one line of the kernel, or two, channel by channel: so there are few
  * weights and one order of lanes at a time to keep.  Loads of the same pixel for
  * the next channel must not be merged, see tile.c.
  */
 static void
-add_line(const maker *m, const cpu_run *run, cg_value in, cg_value weights,
-         cg_value *acc)
+add_line(const maker *m, const cpu_run *run, lines what, cg_value in,
+         cg_value weights, cg_value *acc)
 {
     const grouped *k = &m->k;
     const cpu_window_axis *x = &k->w.axis[2];
     cg *g = m->j->g;
-    LLVMTypeRef type = glow_cg_vector(g->f32, m->groups * (int)k->out);
     int64_t step = k->together * k->out * 4;
     int64_t pixels =
         (run->rows - 1) * x->stride + (x->kernel - 1) * x->dilation + 1;
@@ -186,11 +236,66 @@ add_line(const maker *m, const cpu_run *run, cg_value in, cg_value weights,
         if (c)
             in = glow_cg_opaque(g, in);
         for (int64_t t = 0; t < x->kernel; t++)
-            w[t] = glow_cg_load_raw(
-                g, type, glow_cg_atc(g, weights, (t * k->in + c) * step));
+            w[t] = load_weights(
+                m, what, glow_cg_atc(g, weights, (t * k->in + c) * step));
         for (int64_t p = 0; p < pixels; p++)
-            add_pixel(m, run, p, c, in, w, acc);
+            add_pixel(m, run, what, p, c, in, w, acc);
     }
+}
+
+/* A tile: the first pixel of input, the vector, and slices of input and of the kernel. */
+typedef struct place {
+    cg_value ix, v, iz, tap_z;
+    cg_value base; /* line of input of tap 0 */
+} place;
+
+/* Adds the lines of the kernel from `first` to `last` to acc. */
+static void
+add_lines(const maker *m, const cpu_run *run, const place *p, lines what,
+          cg_value first, cg_value last, cg_value *acc)
+{
+    const grouped *k = &m->k;
+    const cpu_window_axis *az = &k->w.axis[0], *ay = &k->w.axis[1];
+    const cpu_window_axis *ax = &k->w.axis[2];
+    cg *g = m->j->g;
+    int64_t size = glow_cg_bytes(k->type), pixel = k->w.channels * size;
+    cg_loop over_y;
+
+    glow_cg_loop_guarded(g, &over_y, first, last, what == TWO_LINES ? 2 : 1,
+                         acc, run->rows);
+
+    cg_value iy = cg_add(g, p->base, cg_mulc(g, over_y.i, ay->dilation));
+    cg_value at = cg_add(g, cg_mulc(g, m->batch, az->in), p->iz);
+    cg_value tap = cg_add(g, cg_mulc(g, p->tap_z, ay->kernel), over_y.i);
+
+    at = cg_add(g, cg_mulc(g, at, ay->in), iy);
+    at = cg_add(g, cg_mulc(g, at, ax->in), p->ix);
+    at = cg_affine(g, at, pixel, p->v, k->together * k->in * size);
+    tap = cg_affine(g, tap, line_weights(k) * 4, p->v, vector_weights(k) * 4);
+    for (int r = 0; r < run->rows; r++)
+        acc[r] = over_y.value[r];
+    /* Opaque, or LLVM keeps a pointer for each pixel, see tile.c. */
+    at = glow_cg_opaque(g, glow_cg_at(g, m->j->in[0].at, at));
+    add_line(m, run, what, at, glow_cg_at(g, m->j->packed, tap), acc);
+    glow_cg_loop_end(g, &over_y, acc);
+    for (int r = 0; r < run->rows; r++)
+        acc[r] = over_y.value[r];
+}
+
+/* The same of all lines: in pairs, and the last one of an odd number of them alone. */
+static void
+add_pairs(const maker *m, const cpu_run *run, const place *p,
+          const cpu_taps *lines, cg_value *acc)
+{
+    cg *g = m->j->g;
+    cg_value one = cg_i64(g, 1);
+    cg_value odd = cg_and(g, cg_sub(g, lines->last, lines->first), one);
+    cg_value rest = cg_sub(g, lines->last, odd);
+
+    add_lines(m, run, p, TWO_LINES, lines->first, cg_sub(g, lines->last, one),
+              acc);
+    add_lines(m, run, p, ONE_OF_PAIRS, glow_cg_imax(g, lines->first, rest),
+              lines->last, acc);
 }
 
 /* The pixels of a run from `x` on, for the groups of vector `v`. */
@@ -202,14 +307,15 @@ make_tile(maker *m, const cpu_run *run, cg_value x, cg_value v)
     const cpu_window_axis *ax = &k->w.axis[2];
     cpu_job *j = m->j;
     cg *g = j->g;
-    int64_t size = glow_cg_bytes(k->type), pixel = k->w.channels * size;
     int lanes = m->groups * (int)k->out;
     cpu_taps depth = glow_cpu_taps(g, az, m->z, 0, az->in);
     cpu_taps lines = glow_cpu_taps(g, ay, m->y, 0, ay->in);
-    cg_value ix = cg_addc(g, cg_mulc(g, x, ax->stride), -ax->start);
+    place p = {.ix = cg_addc(g, cg_mulc(g, x, ax->stride), -ax->start),
+               .v = v,
+               .base = lines.base};
     cg_value channel = cg_mulc(g, v, k->together * k->out);
     cg_value acc[CG_MAX_CARRIED], init;
-    cg_loop over_z, over_y;
+    cg_loop over_z;
 
     init = j->in[2].at ? glow_cg_load(g, j->in[2], channel, lanes)
                        : LLVMConstNull(glow_cg_vector(g->f32, lanes));
@@ -217,25 +323,15 @@ make_tile(maker *m, const cpu_run *run, cg_value x, cg_value v)
         acc[r] = init;
     glow_cg_loop_guarded(g, &over_z, depth.first, depth.last, 1, acc,
                          run->rows);
-    glow_cg_loop_guarded(g, &over_y, lines.first, lines.last, 1, over_z.value,
-                         run->rows);
-
-    cg_value iz = cg_add(g, depth.base, cg_mulc(g, over_z.i, az->dilation));
-    cg_value iy = cg_add(g, lines.base, cg_mulc(g, over_y.i, ay->dilation));
-    cg_value at = cg_add(g, cg_mulc(g, m->batch, az->in), iz);
-    cg_value tap = cg_add(g, cg_mulc(g, over_z.i, ay->kernel), over_y.i);
-
-    at = cg_add(g, cg_mulc(g, at, ay->in), iy);
-    at = cg_add(g, cg_mulc(g, at, ax->in), ix);
-    at = cg_affine(g, at, pixel, v, k->together * k->in * size);
-    tap = cg_affine(g, tap, line_weights(k) * 4, v, vector_weights(k) * 4);
     for (int r = 0; r < run->rows; r++)
-        acc[r] = over_y.value[r];
-    /* Opaque, or LLVM keeps a pointer for each pixel, see tile.c. */
-    at = glow_cg_opaque(g, glow_cg_at(g, j->in[0].at, at));
-    add_line(m, run, at, glow_cg_at(g, j->packed, tap), acc);
-    glow_cg_loop_end(g, &over_y, acc);
-    glow_cg_loop_end(g, &over_z, over_y.value);
+        acc[r] = over_z.value[r];
+    p.tap_z = over_z.i;
+    p.iz = cg_add(g, depth.base, cg_mulc(g, over_z.i, az->dilation));
+    if (k->pairs && m->groups == k->together)
+        add_pairs(m, run, &p, &lines, acc);
+    else
+        add_lines(m, run, &p, ONE_LINE, lines.first, lines.last, acc);
+    glow_cg_loop_end(g, &over_z, acc);
 
     cg_value to = cg_add(g, cg_mulc(g, m->batch, az->out), m->z);
 
@@ -363,13 +459,23 @@ grouped_size(const cpu_target *t, const glow_node *n)
     return (k.full + (k.rest > 0)) * vector_weights(&k) * 4;
 }
 
+/* A pair of the weight `w` and the one of the next line of taps, for tap `i`. */
+static uint32_t
+pair_of(const grouped *k, const uint16_t *w, int64_t i)
+{
+    int64_t kernel = k->w.axis[1].kernel, line = k->w.axis[2].kernel;
+    bool last = i / line % kernel == kernel - 1;
+
+    return w[i] | (last ? 0 : (uint32_t)w[i + line] << 16);
+}
+
 /* Filter [O, taps, channels of a group]. */
 static void
 pack_grouped(const cpu_target *t, const glow_node *n, const glow_tensor *from,
              void *to)
 {
     grouped k;
-    float *packed = to;
+    char *packed = to;
 
     grouped_of(t, n, &k);
 
@@ -380,10 +486,19 @@ pack_grouped(const cpu_target *t, const glow_node *n, const glow_tensor *from,
     results /= row;
     for (int64_t v = 0; v < k.full + (k.rest > 0); v++)
         for (int64_t i = 0; i < row; i++)
-            for (int64_t o = v * lanes; o < (v + 1) * lanes; o++)
-                *packed++ = o < results
-                                ? (float)glow_get_double(from, o * row + i)
-                                : 0.0f;
+            for (int64_t o = v * lanes; o < (v + 1) * lanes; o++) {
+                float w = o < results
+                              ? (float)glow_get_double(from, o * row + i)
+                              : 0.0f;
+                uint32_t pair;
+
+                memcpy(packed, &w, 4);
+                if (k.pairs && v < k.full) {
+                    pair = pair_of(&k, (uint16_t *)from->data + o * row, i);
+                    memcpy(packed, &pair, 4);
+                }
+                packed += 4;
+            }
 }
 
 extern const cpu_kernel glow_cpu_conv_grouped;
@@ -397,7 +512,8 @@ grouped_cycles(const cpu_target *t, const grouped *k)
 {
     const cpu_window_axis *x = &k->w.axis[2], *y = &k->w.axis[1];
     double taps = (double)(x->kernel * k->in), whole, rest, step;
-    double lines = (double)(y->kernel * k->w.axis[0].kernel);
+    int64_t count = k->pairs ? cg_ceil_div(y->kernel, 2) : y->kernel;
+    double lines = (double)(count * k->w.axis[0].kernel);
 
     step = k->rows / t->multiplies;
     whole = lines * taps * (step < LATENCY ? LATENCY : step + 1) + 8 + k->rows;
