@@ -9,6 +9,7 @@
 #include "codegen/cpu/emit/debug.h"
 #include "codegen/cpu/emit/lane.h"
 #include "codegen/cpu/emit/low.h"
+#include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/emit/table.h"
 #include "codegen/cpu/kernels/common.h"
 #include "codegen/cpu/move.h"
@@ -21,6 +22,7 @@
 typedef struct held {
     cg_value bits;
     cg_value value; /* NULL: not decoded yet */
+    cg_value wide;  /* the float that was rounded to it, if known, or NULL */
 } held;
 
 /* Index into the shape of the chain: at[d] + plus[d] for each axis d. */
@@ -146,7 +148,7 @@ operand(cpu_job *j, held *slots, const cpu_item *item, int i, const index *x,
         return h;
     if (!j->step->slots[a->slot].linear)
         h = fresh;
-    *h = (held){load(j, a, item->n->in[i]->type, x, lanes), NULL};
+    *h = (held){.bits = load(j, a, item->n->in[i]->type, x, lanes)};
     return h;
 }
 
@@ -169,9 +171,37 @@ look_up(cpu_job *j, held *slots, const cpu_item *item, const index *x,
     held *h = operand(j, slots, item, 0, x, lanes, &fresh);
 
     slots[item->out.slot] =
-        (held){glow_cg_look_up(j->g, n->in[0]->type, h->bits, table,
-                               glow_cpu_strides(table.type).at[0]),
-               NULL};
+        (held){.bits = glow_cg_look_up(j->g, n->in[0]->type, h->bits, table,
+                                       glow_cpu_strides(table.type).at[0])};
+}
+
+/* True if numbers of kind `k` contain `x`. */
+static bool
+contains(glow_kind k, double x)
+{
+    glow_type one = {.elem = k};
+    uint64_t word[1] = {0};
+    glow_tensor t = {.type = &one, .data = word};
+
+    glow_set_real(&t, 0, x);
+    return glow_get_double(&t, 0) == x;
+}
+
+/*
+ * True if `n` rounds to the same number whether its operand is rounded before or not:
+ * bounds that the kind contains, since rounding is monotonic.
+ */
+static bool
+commutes_with_rounding(const glow_node *n)
+{
+    const glow_clip *c = n->attrs;
+    glow_kind k = n->out[0]->type->elem;
+
+    if (!glow_cg_is_narrow(k) || n->in[0]->type->elem != k)
+        return false;
+    return n->op == &glow_op_relu ||
+           (n->op == &glow_op_clip && contains(k, (double)c->min) &&
+            contains(k, (double)c->max));
 }
 
 /* Pure conversions keep subnormal numbers. */
@@ -192,7 +222,7 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
 
     glow_cg_debug_line(g, g->fn, n);
     if (n->op == &glow_op_splat) {
-        slots[item->out.slot] = (held){splat_bits(g, n, lanes), NULL};
+        slots[item->out.slot] = (held){.bits = splat_bits(g, n, lanes)};
         return;
     }
     if (n->op == &glow_op_intlookuptable) {
@@ -206,7 +236,7 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
     }
     if (n->op == &glow_op_bitcast) {
         slots[item->out.slot] =
-            (held){glow_cg_recast(g, n->out[0]->type, h->bits), NULL};
+            (held){.bits = glow_cg_recast(g, n->out[0]->type, h->bits)};
         return;
     }
     if (glow_cpu_moves_bits(n->op)) {
@@ -214,12 +244,15 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
         return;
     }
 
+    if (h && h->wide && commutes_with_rounding(n))
+        in[0] = h->wide;
+
     cg_value y = glow_cg_lane(n)(g, n, in);
     cg_value bits = encodes_exactly(n->op)
                         ? glow_cg_encode_exactly(g, n->out[0]->type, y)
                         : glow_cg_encode(g, n->out[0]->type, y);
 
-    slots[item->out.slot] = (held){bits, bits == y ? y : NULL};
+    slots[item->out.slot] = (held){bits, bits == y ? y : NULL, y};
 }
 
 /* Stores the value that slot a->slot holds, once, unless the slot is dead. */
@@ -277,7 +310,7 @@ glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v)
     assert((g->live ? g->live : glow_cg_lanes(LLVMTypeOf(v))) <=
            columns_of(type));
     glow_cpu_rows(type, &result.step);
-    slots[s->out[0]] = (held){bits, bits == v ? v : NULL};
+    slots[s->out[0]] = (held){bits, bits == v ? v : NULL, v};
     for (int k = 0; k < s->n_items; k++)
         run_item(j, slots, &s->items[k], &x, glow_cg_lanes(LLVMTypeOf(v)));
     store(j, slots, &result, type, &x);
