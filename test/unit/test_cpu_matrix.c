@@ -213,6 +213,35 @@ convolutions_agree(void **state)
     }
 }
 
+/* A filter that outgrows the cache: cuts of the depth, in blocks of lines. */
+static void
+deep_convolutions_agree(void **state)
+{
+    static const int64_t lines[] = {0, 2, 3};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(lines); i++)
+        check(&(shape){.kernel = "conv_matrix",
+                       .batch = 1,
+                       .h = 5,
+                       .w = 3,
+                       .in = 4096,
+                       .out = 40,
+                       .kernel_h = 3,
+                       .kernel_w = 3,
+                       .stride_h = 1,
+                       .stride_w = 1,
+                       .pad_h = 1,
+                       .pad_w = 1,
+                       .end_h = 1,
+                       .end_w = 1,
+                       .dilation_h = 1,
+                       .dilation_w = 1,
+                       .lines = lines[i],
+                       .bias = true,
+                       .constants = true});
+}
+
 static void
 products_agree(void **state)
 {
@@ -245,6 +274,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_agree),
+        cmocka_unit_test(deep_convolutions_agree),
         cmocka_unit_test(products_agree),
     };
 

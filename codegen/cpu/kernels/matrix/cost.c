@@ -78,16 +78,19 @@ copy_cycles(const matrix *m)
 
 /*
  * Of weights that each pair of tiles reads from beyond the cache, because it does not
- * hold those of a group, and of sums that wait there between two cuts.
+ * hold those of a group, of input that each group does, and of sums that wait there
+ * between two cuts.
  */
 static double
 far_cycles(const cpu_target *t, const matrix *m, double pairs)
 {
     double again = glow_cpu_matrix_holds_group(t, m) ? 0 : pairs - 1;
     double weights = (double)glow_cpu_matrix_cut_bytes(m) * m->cuts;
+    double blocks = (double)cg_ceil_div(m->steps, m->block);
+    double sums = (double)glow_cpu_matrix_sums(m) * blocks;
 
-    return (weights * again +
-            2 * (m->cuts - 1) * (double)glow_cpu_matrix_sums(m)) /
+    return (weights * again + glow_cpu_matrix_input_again(t, m) +
+            2 * (m->cuts - 1) * sums) /
            FAR;
 }
 

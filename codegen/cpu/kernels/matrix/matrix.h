@@ -102,6 +102,11 @@ int64_t glow_cpu_matrix_cut_bytes(const cpu_matrix *m);
 int64_t glow_cpu_matrix_all_bytes(const cpu_matrix *m);
 /* True if the cache holds the weights of a group beside the input of two tiles. */
 bool glow_cpu_matrix_holds_group(const cpu_target *t, const cpu_matrix *m);
+/*
+ * Bytes of input that the groups of channels after the first read from beyond the cache,
+ * because it does not hold the input of a block beside two groups of weights.
+ */
+double glow_cpu_matrix_input_again(const cpu_target *t, const cpu_matrix *m);
 /* True if no cache keeps the weights: they are read again, and prefetched. */
 bool glow_cpu_matrix_is_far(const cpu_target *t, const cpu_matrix *m);
 /* Bytes of the sums of a pair of tiles. */

@@ -121,33 +121,50 @@ glow_cpu_matrix_holds_group(const cpu_target *t, const matrix *m)
            glow_cpu_matrix_cache(t);
 }
 
+/* Bytes of the input of a block, as it is read, of a cut. */
+static double
+block_input(const matrix *m)
+{
+    int64_t step = m->flat ? m->rows * m->pixel * m->parts : m->line;
+
+    return (double)step * (double)glow_cpu_matrix_copied(m);
+}
+
+double
+glow_cpu_matrix_input_again(const cpu_target *t, const matrix *m)
+{
+    double input = block_input(m);
+    double held = input + 2 * (double)glow_cpu_matrix_bytes(m, 0);
+    double blocks = (double)cg_ceil_div(m->steps, m->block);
+
+    if (held <= (double)glow_cpu_matrix_cache(t) || m->by_groups)
+        return 0;
+    return input * blocks * m->cuts * (double)(m->groups - 1);
+}
+
 /*
- * Cuts the depth of products where the cache holds neither the weights nor the split
- * input beside two groups of them, and of windows where it does not hold one group: then
- * it does for a cut, and everything is read from memory once.
+ * Sets the lines of a block: half of them, a quarter and so on, if the cache then holds
+ * its input and that takes fewer cycles, in spite of the weights that are read again.
  */
 static void
-set_cuts(const cpu_target *t, matrix *m)
+fit_block(const cpu_target *t, matrix *m)
 {
-    int64_t units = m->depth / m->unit, cache = glow_cpu_matrix_cache(t);
-    int64_t lines = m->flat ? m->steps : m->d.kernel_h;
-    double group = (double)glow_cpu_matrix_bytes(m, 0);
-    double needed = (double)m->line * (double)lines + 2 * group;
-    int cuts = 1;
+    double least = glow_cpu_matrix_cycles(t, m);
+    matrix part = *m;
 
-    if ((m->flat ? group * (double)m->groups * 2 <= (double)cache
-                 : glow_cpu_matrix_holds_group(t, m)) ||
-        !m->copies || !m->d.packed || m->d.turns || m->groups < 2 ||
-        m->d.groups > 1 || m->depth % m->unit || m->depth != m->d.channels)
+    if (glow_cpu_matrix_input_again(t, m) <= 0)
         return;
-    while (cuts < MOST_CUTS &&
-           (units % cuts || needed / cuts > CUT * (double)cache))
-        cuts++;
-    if (units % cuts)
-        return;
-    m->cuts = cuts;
-    m->channels /= cuts;
-    m->depth /= cuts;
+    while (part.block > 2) {
+        int64_t half = cg_ceil_div(part.block, 4) * 2;
+        double cycles;
+
+        part.block = half < part.block ? half : 2;
+        cycles = glow_cpu_matrix_cycles(t, &part);
+        if (cycles >= least)
+            continue;
+        least = cycles;
+        m->block = part.block;
+    }
 }
 
 static void
@@ -159,15 +176,90 @@ set_blocks(const cpu_target *t, matrix *m)
                    .full = m->groups,
                    .last = CPU_MATRIX_COLUMNS};
     int64_t least = m->copies ? 8 * d.kernel_h : 2;
+    bool is_set = glow_cpu_knob(t, CPU_KNOB_LINES, 0) != 0;
 
     m->block = glow_cpu_lines_of(t, &d, &s);
-    if (m->block < least && glow_cpu_knob(t, CPU_KNOB_LINES, 0) == 0)
+    if (m->block < least && !is_set)
         m->block = least;
-    if (m->copies && m->flat && glow_cpu_knob(t, CPU_KNOB_LINES, 0) == 0)
+    if (m->copies && m->flat && !is_set)
         m->block = most_steps(t, m) < m->block ? most_steps(t, m) : m->block;
-    if (m->block > m->steps || !d.packed || m->cuts > 1)
+    if (m->block > m->steps || !d.packed ||
+        (m->cuts > 1 && (m->flat || !is_set)))
         m->block = m->steps;
+    if (m->copies && !m->flat && d.packed && !is_set)
+        fit_block(t, m);
     m->by_channels = !d.packed || glow_cpu_is_by_channels(t, &d, &s);
+}
+
+/* Cuts the depth in `cuts`; false if its units are no multiple of them. */
+static bool
+cut(const cpu_target *t, matrix *m, int cuts)
+{
+    if (m->depth / m->unit % cuts)
+        return false;
+    m->cuts = cuts;
+    m->channels /= cuts;
+    m->depth /= cuts;
+    set_lines(m);
+    set_blocks(t, m);
+    return true;
+}
+
+/*
+ * Cuts the depth of products where the cache holds neither the weights nor the split
+ * input beside two groups of them: then it does for a cut, and everything is read from
+ * memory once.
+ */
+static void
+cut_product(const cpu_target *t, matrix *m)
+{
+    int64_t units = m->depth / m->unit, cache = glow_cpu_matrix_cache(t);
+    double group = (double)glow_cpu_matrix_bytes(m, 0);
+    double needed = (double)m->line * (double)m->steps + 2 * group;
+    int cuts = 1;
+
+    if (group * (double)m->groups * 2 <= (double)cache)
+        return;
+    while (cuts < MOST_CUTS &&
+           (units % cuts || needed / cuts > CUT * (double)cache))
+        cuts++;
+    cut(t, m, cuts);
+}
+
+/*
+ * Cuts the depth of windows where the cache does not hold one group of weights, so that it
+ * does for a cut, in as many as take the fewest cycles: more let the cache hold the input
+ * of more lines, and move more sums.
+ */
+static void
+cut_window(const cpu_target *t, matrix *m)
+{
+    double least = glow_cpu_matrix_cycles(t, m);
+    const matrix whole = *m;
+
+    if (glow_cpu_matrix_holds_group(t, m))
+        return;
+    for (int cuts = 2; cuts <= MOST_CUTS; cuts++) {
+        matrix part = whole;
+        double cycles;
+
+        if (!cut(t, &part, cuts))
+            continue;
+        cycles = glow_cpu_matrix_cycles(t, &part);
+        if (cycles >= least)
+            continue;
+        least = cycles;
+        *m = part;
+    }
+}
+
+/* True if the depth of `m` may be cut, along the channels of copied pixels. */
+static bool
+may_cut(const matrix *m)
+{
+    return m->copies && m->d.packed && !m->d.turns && m->groups > 1 &&
+           m->d.groups == 1 && m->depth % m->unit == 0 &&
+           m->depth == m->d.channels;
 }
 
 /* bfloat16, or float or float16 that may be computed by parts. */
@@ -250,9 +342,13 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
     m->steps = flat ? m->tiles : m->d.out_h;
     m->groups = cg_ceil_div(d->outputs, CPU_MATRIX_COLUMNS);
     set_lines(m);
-    set_cuts(t, m);
-    set_lines(m);
     set_blocks(t, m);
+    if (may_cut(m)) {
+        if (m->flat)
+            cut_product(t, m);
+        else
+            cut_window(t, m);
+    }
     m->by_groups = m->d.turns && m->d.batch > 1 && glow_cpu_matrix_is_far(t, m);
     if (m->by_groups)
         m->block = m->steps;
