@@ -47,6 +47,11 @@ GLOW_API glow_output *glow_output_begin(glow_context *ctx, const char *path);
 GLOW_API void glow_output_write(glow_output *o, const void *data, size_t size);
 /* Puts the file in its place; false after a report, and then it is not. */
 GLOW_API bool glow_output_commit(glow_output *o);
+/*
+ * Puts `count` files that belong together in their places, in this order; false after a
+ * report of each that cannot be written, and then no new one of them is there.
+ */
+GLOW_API bool glow_output_commit_all(glow_output *const *outputs, int count);
 GLOW_API void glow_output_discard(glow_output *o);
 
 /* Writes a whole file at once ("-": standard output). */

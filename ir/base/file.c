@@ -526,34 +526,64 @@ glow_output_discard(glow_output *o)
     output_end(o);
 }
 
-static int
+/* Sets the first error of a file that is written, once it is closed. */
+static void
 finish(glow_output *o)
 {
-    if (o->error)
-        return o->error;
-    if (o->temporary &&
+    if (o->error == 0 && o->temporary &&
         (fchmod(o->fd, final_mode(o->path)) != 0 || fsync(o->fd) != 0))
-        return errno;
-    return 0;
+        o->error = errno;
+    if (close(o->fd) != 0 && o->error == 0)
+        o->error = errno;
+}
+
+static void
+put_in_place(glow_output *o)
+{
+    if (o->error == 0 && o->temporary && rename(o->temporary, o->path) != 0)
+        o->error = errno;
+}
+
+/* Removes the file, under its temporary name or in its place. */
+static void
+take_back(const glow_output *o, bool in_place)
+{
+    if (o->temporary)
+        unlink(in_place ? o->path : o->temporary);
+}
+
+bool
+glow_output_commit_all(glow_output *const *outputs, int count)
+{
+    bool ok = true;
+    int placed = 0;
+
+    for (int i = 0; i < count; i++) {
+        finish(outputs[i]);
+        ok = ok && outputs[i]->error == 0;
+    }
+    for (; ok && placed < count; placed += ok) {
+        put_in_place(outputs[placed]);
+        ok = outputs[placed]->error == 0;
+    }
+    for (int i = 0; i < count; i++) {
+        glow_output *o = outputs[i];
+
+        if (!ok)
+            take_back(o, i < placed);
+        errno = o->error;
+        if (o->error)
+            cannot(o->ctx, "E0602", "write", o->path);
+        forget(o);
+        output_end(o);
+    }
+    return ok;
 }
 
 bool
 glow_output_commit(glow_output *o)
 {
-    bool ok;
-
-    o->error = finish(o);
-    if (close(o->fd) != 0 && o->error == 0)
-        o->error = errno;
-    if (o->error == 0 && o->temporary && rename(o->temporary, o->path) != 0)
-        o->error = errno;
-    errno = o->error;
-    ok = o->error == 0 || cannot(o->ctx, "E0602", "write", o->path);
-    if (!ok && o->temporary)
-        unlink(o->temporary);
-    forget(o);
-    output_end(o);
-    return ok;
+    return glow_output_commit_all(&o, 1);
 }
 
 bool

@@ -5,13 +5,15 @@
  * NAME_weights.c; the first contents of its state likewise, if they are given.  Its
  * function is NAME, because the function of the graph is often `main`; several functions
  * are NAME_FUNCTION each, with the constants and the state of all in one piece.  The
- * object is renamed into place last: if it is new, the other files are new too.
+ * files are put in their places together, once all are written, and the object last: if
+ * it is new, the other files are new too.
  */
 
 #include "codegen/cpu/run/bundle.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "codegen/cpu/plan/plan.h"
 #include "codegen/cpu/run/emit.h"
@@ -20,6 +22,8 @@
 #include "codegen/llvm/llvm.h"
 #include "glow/file.h"
 #include "glow/state.h"
+
+enum { MOST_FILES = 6 };
 
 typedef struct bundle {
     cg *g;
@@ -32,6 +36,8 @@ typedef struct bundle {
     const char *linker; /* of wasm32; else NULL */
     int64_t stack;
     LLVMMemoryBufferRef object;
+    glow_output *files[MOST_FILES]; /* begun so far */
+    int n_files;
 } bundle;
 
 /* `path` without its suffix `.o`, plus `suffix`. */
@@ -59,11 +65,49 @@ glow_cpu_bundle_name(glow_arena *a, const char *path)
     return glow_cpu_c_name(a, file_name(beside(a, path, "")));
 }
 
-static bool
-write_text(const bundle *b, const char *suffix, const glow_buf *text)
+bool
+glow_cpu_may_name_bundle(glow_context *ctx, const char *path)
 {
-    return glow_file_write(b->ctx, beside(b->arena, b->path, suffix),
-                           text->text, text->len);
+    struct stat st;
+
+    if (file_name(path)[0] &&
+        (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+        return true;
+    return glow_error_hint(ctx, (glow_span){0}, "E0602",
+                           "-o NAME writes NAME.o, NAME.h and NAME.weights",
+                           "cannot write a bundle to `%s`: it is %s", path,
+                           file_name(path)[0] ? "no file" : "a folder");
+}
+
+/* Writes a file that end_files() puts in its place. */
+static bool
+write_file(bundle *b, const char *suffix, const void *data, size_t size)
+{
+    glow_output *o =
+        glow_output_begin(b->ctx, beside(b->arena, b->path, suffix));
+
+    if (!o)
+        return false;
+    glow_output_write(o, data, size);
+    b->files[b->n_files++] = o;
+    return true;
+}
+
+static bool
+write_text(bundle *b, const char *suffix, const glow_buf *text)
+{
+    return write_file(b, suffix, text->text, text->len);
+}
+
+/* Puts the files in their places, or for !`ok` removes them. */
+static bool
+end_files(bundle *b, bool ok)
+{
+    if (ok)
+        return glow_output_commit_all(b->files, b->n_files);
+    for (int i = 0; i < b->n_files; i++)
+        glow_output_discard(b->files[i]);
+    return false;
 }
 
 /* True if objects for the target are in ELF, where a section is its name. */
@@ -124,7 +168,7 @@ define(const bundle *b, const char *name, const glow_data *region)
 }
 
 static bool
-write_c(const bundle *b, const char *name, const char *suffix,
+write_c(bundle *b, const char *name, const char *suffix,
         const glow_data *region)
 {
     const uint8_t *bytes = glow_data_bytes(region);
@@ -147,7 +191,7 @@ write_c(const bundle *b, const char *name, const char *suffix,
 
 /* Writes constants, or the first contents of the state, where they are no file. */
 static bool
-write_bytes(const bundle *b, const char *name, const char *c_suffix,
+write_bytes(bundle *b, const char *name, const char *c_suffix,
             const char *suffix, const glow_data *region)
 {
     switch (b->weights) {
@@ -157,8 +201,8 @@ write_bytes(const bundle *b, const char *name, const char *c_suffix,
         return true;
     case GLOW_BUNDLE_FILE:
     default:
-        return glow_file_write(b->ctx, beside(b->arena, b->path, suffix),
-                               glow_data_bytes(region), glow_data_size(region));
+        return write_file(b, suffix, glow_data_bytes(region),
+                          glow_data_size(region));
     }
 }
 
@@ -239,7 +283,7 @@ file_beside(const bundle *b, const char *suffix)
 }
 
 static bool
-write_web(const bundle *b, const glow_buf *module, bool has_state)
+write_web(bundle *b, const glow_buf *module, bool has_state)
 {
     glow_buf loader = {.arena = b->arena};
     bool is_file = b->weights == GLOW_BUNDLE_FILE;
@@ -257,7 +301,7 @@ write_web(const bundle *b, const glow_buf *module, bool has_state)
 }
 
 static bool
-write_files(const bundle *b, const glow_data *region, const glow_data *state)
+write_files(bundle *b, const glow_data *region, const glow_data *state)
 {
     glow_buf header = {.arena = b->arena}, module = {0};
     bool ok = link_web(b, &module);
@@ -275,11 +319,10 @@ write_files(const bundle *b, const glow_data *region, const glow_data *state)
           write_bytes(b, state_name(b), "_state.c", ".state", state)) &&
          write_text(b, ".h", &header) &&
          (!b->linker || write_web(b, &module, state != NULL)) &&
-         glow_file_write(b->ctx, beside(b->arena, b->path, ".o"),
-                         LLVMGetBufferStart(b->object),
-                         LLVMGetBufferSize(b->object));
+         write_file(b, ".o", LLVMGetBufferStart(b->object),
+                    LLVMGetBufferSize(b->object));
     glow_buf_free(&module);
-    return ok;
+    return end_files(b, ok);
 }
 
 bool

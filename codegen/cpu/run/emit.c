@@ -325,11 +325,15 @@ bool
 glow_cpu_emit(glow_func *f, const char *artifact,
               const glow_target_options *options, const char *path)
 {
+    bool is_bundle = is(artifact, "bundle");
+
+    if (is_bundle && !glow_cpu_may_name_bundle(f->module->ctx, path))
+        return false;
+
     glow_arena *a = glow_arena_new();
     cpu_target *t = glow_cpu_target(f->module->ctx, a, options);
     bool debug = options && options->debug;
-    const char *bundle =
-        is(artifact, "bundle") ? glow_cpu_bundle_name(a, path) : NULL;
+    const char *bundle = is_bundle ? glow_cpu_bundle_name(a, path) : NULL;
     cpu_plan *p = t ? plan_within(a, t, f) : NULL;
     cg g;
     bool ok = p && check_limit(p, options) && check_spaces(p);
