@@ -3,7 +3,8 @@
  *
  *     %y = CrossEntropyLoss(%p, %labels)
  *         =>
- *     %g = Gather(%p, %labels) {Axis: 1, BatchDims: 1}
+ *     %t = Select(%labels < 0, classes, %labels)
+ *     %g = Gather(%p, %t) {Axis: 1, BatchDims: 1}
  *     %y = Neg(BatchedReduceAdd(Log(%g)))
  */
 
@@ -16,8 +17,10 @@ lower(glow_builder *b, glow_node *n)
     glow_kind kind = p->type->elem;
     glow_value *labels =
         glow_build_reshape(b, n->in[1], GLOW_DIMS_OF(p->type->shape.at[0]));
-    glow_value *y =
-        GLOW_BUILD(b, gather, GLOW_IN(p, labels), .axis = 1, .batch_dims = 1);
+    glow_value *y = GLOW_BUILD(
+        b, gather,
+        GLOW_IN(p, glow_lower_class(b, labels, p->type->shape.at[1])),
+        .axis = 1, .batch_dims = 1);
 
     y = glow_build_log(b, y);
     y = glow_lower_loss(b, y, NULL, GLOW_LOSS_SUM);

@@ -17,6 +17,20 @@ glow_lower_sum(glow_builder *b, glow_value *v)
              : NULL;
 }
 
+glow_value *
+glow_lower_class(glow_builder *b, glow_value *target, int64_t classes)
+{
+    glow_value *none;
+
+    if (!target || !glow_kind_get(target->type->elem)->is_signed)
+        return target;
+    target = glow_lower_convert(b, target, GLOW_INDEX64);
+    if (!target)
+        return NULL;
+    none = glow_lower_splat(b, target->type, (double)classes);
+    return glow_build_select(b, glow_lower_below(b, target, 0), none, target);
+}
+
 /* Sums of 16-bit floats are computed in float, so that they do not overflow. */
 glow_value *
 glow_lower_loss(glow_builder *b, glow_value *v, glow_value *weights,

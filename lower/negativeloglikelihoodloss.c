@@ -6,13 +6,15 @@
  *                                                 IgnoreIndex: i}
  *         =>
  *     %ok = CmpNEQ(%t, i)
- *     %u = Select(%ok, %t, 0)
+ *     %s = Select(%ok, %t, 0)
+ *     %u = Select(%s < 0, classes, %s)
  *     %p = Gather(Transpose(%x) {classes last}, %u) {batches: all others}
  *     %v = Select(%ok, Gather(%w, %u), 0)
  *     %l = Select(%ok, Neg(%p) * %v, 0)
  *     %y = sum of %l / sum of %v
  *
- * Without IgnoreIndex there is no Select; without Weight %v is computed from
+ * Gather counts indices below 0 from the end, and refuses the number of classes.
+ * Without IgnoreIndex there is no Select by %ok; without Weight %v is computed from
  * %ok.
  */
 
@@ -94,7 +96,8 @@ lower(glow_builder *b, glow_node *n)
     glow_value *x = n->in[0], *w = NULL;
     int last = x->type->shape.rank - 1;
     glow_value *ok = counting(b, n->in[1], l->ignore_index);
-    glow_value *target = held(b, ok, n->in[1]);
+    glow_value *target =
+        glow_lower_class(b, held(b, ok, n->in[1]), x->type->shape.at[1]);
     glow_value *loss =
         GLOW_BUILD(b, gather, GLOW_IN(classes_last(b, x), target), .axis = last,
                    .batch_dims = last);

@@ -27,13 +27,13 @@ index_number(glow_builder *b, glow_dims shape, int64_t v)
     return glow_grad_repeat(b, c, glow_grad_axes(0, shape.rank), shape);
 }
 
-/* The class of each target, from 0 on; `classes` for an ignored one. */
+/* The class of each target; `classes` for an ignored one. */
 static glow_value *
 class_numbers(glow_builder *b, glow_value *target, int64_t classes,
               int64_t ignored)
 {
     glow_dims shape = target->type->shape;
-    glow_value *t = target, *c, *is_back, *is_ignored, *none;
+    glow_value *t = target, *is_ignored, *none;
 
     if (t->type->elem != GLOW_INDEX64)
         t = GLOW_BUILD_STATED_PLAIN(
@@ -41,14 +41,11 @@ class_numbers(glow_builder *b, glow_value *target, int64_t classes,
             glow_type_get(glow_builder_context(b),
                           glow_type_of(GLOW_INDEX64, shape)),
             GLOW_IN(t));
-    is_back = glow_grad_below(b, t, index_number(b, shape, 0));
-    c = glow_build_add(b, t, index_number(b, shape, classes));
-    c = glow_build_select(b, is_back, c, t);
     if (ignored == GLOW_IGNORE_NONE)
-        return c;
+        return t;
     is_ignored = glow_grad_equal(b, t, index_number(b, shape, ignored));
     none = index_number(b, shape, classes);
-    return glow_build_select(b, is_ignored, none, c);
+    return glow_build_select(b, is_ignored, none, t);
 }
 
 static glow_dims

@@ -15,17 +15,15 @@ give_loss(const glow_node *n, int reduction, glow_dims each, glow_type *out)
     return glow_give(n, glow_reshaped(n->in[0]->type, each), out);
 }
 
-/* Element `i` of `labels`, below `classes`; -1 after a report. */
+/* Element `i` of `labels`, from 0 to `classes` - 1; -1 after a report. */
 static int64_t
 label_at(const glow_node *n, const glow_tensor *labels, int64_t i,
          int64_t classes)
 {
     int64_t label = glow_get_int(labels, i);
-    bool is_negative = label < 0 && glow_tensor_is_signed(labels);
-    int64_t front = is_negative ? label + classes : label;
 
-    if (front >= 0 && front < classes)
-        return front;
+    if (label >= 0 && label < classes)
+        return label;
     glow_reject(n,
                 "element %" PRId64 " of %s is %" PRId64 ", but there are "
                 "%" PRId64 " classes",
@@ -113,8 +111,8 @@ const glow_op glow_op_negativeloglikelihoodloss = {
     .eval = negativeloglikelihoodloss_eval,
     .doc = "`l[n, i] = -w[t[n, i]] * x[n, t[n, i], i]`, or 0 where the target "
            "is IgnoreIndex.  mean: the sum of `l` divided by that of the "
-           "weights that count.  Targets below 0 count from the last class; "
-           "one outside of the classes is an error when it is met.",
+           "weights that count.  Another target that is none of 0 to C - 1 is "
+           "an error when it is met.",
     .source = "ONNX NegativeLogLikelihoodLoss; SoftmaxCrossEntropyLoss is "
               "LogSoftMax and this",
     .derivative = &glow_derivative_negativeloglikelihoodloss,
@@ -168,8 +166,9 @@ const glow_op glow_op_crossentropyloss = {
     .traits = GLOW_PURE | GLOW_REDUCTION,
     .infer = crossentropyloss_infer,
     .eval = crossentropyloss_eval,
-    .doc = "`CE[0]` is the sum of `-log(P[n, Labels[n]])`.  A label outside of "
-           "the classes is an error when it is met.",
+    .doc =
+        "`CE[0]` is the sum of `-log(P[n, Labels[n]])`.  A label that is none "
+        "of 0 to C - 1 is an error when it is met.",
     .source = "Glow CrossEntropyLoss",
     .derivative = &glow_derivative_crossentropyloss,
 };

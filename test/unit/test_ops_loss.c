@@ -47,6 +47,10 @@ test_likelihood(void **state)
                 IN("float 2 3: -1", "index64 2: 0 3", "_"), OUT("float 2: 0"),
                 "element 1 of Target is 3, but there are 3 classes"),
         REFUSES(negativeloglikelihoodloss,
+                ATTRS(negativeloglikelihoodloss, GLOW_LOSS_NONE, -2),
+                IN("float 2 3: -1", "int8 2: -2 -1", "_"), OUT("float 2: 0"),
+                "element 1 of Target is -1, but there are 3 classes"),
+        REFUSES(negativeloglikelihoodloss,
                 ATTRS(negativeloglikelihoodloss, GLOW_LOSS_NONE, ALL),
                 IN("float 2 3 4: -1", "index64 2: 0", "_"), OUT("float 2"),
                 "the shape of Target is <2>, but that of Input without the "
@@ -70,9 +74,9 @@ test_likelihood(void **state)
               OUT("float 1: 2.07944154")),
         GIVES(crossentropyloss, NULL, IN("float 1 3: 0 1 0", "int8 1: 1"),
               OUT("float 1: 0")),
-        REFUSES(crossentropyloss, NULL, IN("float 1 3: 0.5", "index64 1: -4"),
+        REFUSES(crossentropyloss, NULL, IN("float 1 3: 0.5", "index64 1: -1"),
                 OUT("float 1: 0"),
-                "element 0 of Labels is -4, but there are 3 classes"),
+                "element 0 of Labels is -1, but there are 3 classes"),
         REFUSES(crossentropyloss, NULL, IN("float 2 3: 0.5", "index64 3: 0"),
                 OUT("float 1"),
                 "the shape of Labels is <3>, but that of the rows of P is "

@@ -1,4 +1,7 @@
-/* Labels outside of the classes of a loss, which are refused before the first step. */
+/*
+ * Labels outside of the classes of a loss, which are refused before the first step.  Where
+ * a network selects the labels of a loss, by Slice or Gather, the loss itself refuses them.
+ */
 
 #include <inttypes.h>
 
