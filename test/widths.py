@@ -70,6 +70,11 @@ def seed_of_commit():
     return int(done.stdout[:8], 16) if done.returncode == 0 else 1
 
 
+def add_seed(parser):
+    """--seed of a fuzzer, whose inputs change with the commit unless it is given."""
+    parser.add_argument("--seed", type=int, default=seed_of_commit(), help="default: the commit's")
+
+
 def drawn(seed, case, cpus):
     """One of `cpus` for the case of that name."""
     return random.Random(f"{seed} {case}").choice(cpus)
