@@ -62,11 +62,11 @@ typedef struct maker {
 } maker;
 
 /* Lines of taps to add up: one, or two in pairs. */
-typedef enum lines {
+typedef enum line_kind {
     ONE_LINE,
     ONE_OF_PAIRS, /* with zeros below it */
     TWO_LINES,
-} lines;
+} line_kind;
 
 /* False if groups are too large to share vectors. */
 static bool
@@ -165,7 +165,7 @@ below(const grouped *k)
 
 /* Channel `c` of the pixel at `at`, or pairs of it and the one below it. */
 static cg_value
-load_pixel(const maker *m, lines what, cg_value at, int64_t c)
+load_pixel(const maker *m, line_kind what, cg_value at, int64_t c)
 {
     const grouped *k = &m->k;
     cg *g = m->j->g;
@@ -180,8 +180,8 @@ load_pixel(const maker *m, lines what, cg_value at, int64_t c)
 
 /* Adds channel `c` of pixel `p`, from the first tap of row 0 on. */
 static void
-add_pixel(const maker *m, const cpu_run *run, lines what, int64_t p, int64_t c,
-          cg_value in, cg_value const *w, cg_value *acc)
+add_pixel(const maker *m, const cpu_run *run, line_kind what, int64_t p,
+          int64_t c, cg_value in, cg_value const *w, cg_value *acc)
 {
     const grouped *k = &m->k;
     const cpu_window_axis *x = &k->w.axis[2];
@@ -205,7 +205,7 @@ add_pixel(const maker *m, const cpu_run *run, lines what, int64_t p, int64_t c,
 
 /* The weights at `at`; of one line of pairs without those below it. */
 static cg_value
-load_weights(const maker *m, lines what, cg_value at)
+load_weights(const maker *m, line_kind what, cg_value at)
 {
     cg *g = m->j->g;
     LLVMTypeRef scalar = what == ONE_LINE ? g->f32 : g->i32;
@@ -221,7 +221,7 @@ load_weights(const maker *m, lines what, cg_value at)
  * the next channel must not be merged, see tile.c.
  */
 static void
-add_line(const maker *m, const cpu_run *run, lines what, cg_value in,
+add_line(const maker *m, const cpu_run *run, line_kind what, cg_value in,
          cg_value weights, cg_value *acc)
 {
     const grouped *k = &m->k;
@@ -251,7 +251,7 @@ typedef struct place {
 
 /* Adds the lines of the kernel from `first` to `last` to acc. */
 static void
-add_lines(const maker *m, const cpu_run *run, const place *p, lines what,
+add_lines(const maker *m, const cpu_run *run, const place *p, line_kind what,
           cg_value first, cg_value last, cg_value *acc)
 {
     const grouped *k = &m->k;
