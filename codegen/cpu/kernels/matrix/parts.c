@@ -164,6 +164,16 @@ high_of(cg *g, cg_value bits)
     return LLVMBuildTrunc(g->builder, v, glow_cg_like(bits, g->i16), "");
 }
 
+/* `v` less its part, the high half of `bits`. */
+static cg_value
+without_part(cg *g, cg_value v, cg_value bits)
+{
+    cg_value part =
+        cg_and(g, bits, glow_cg_int(LLVMTypeOf(bits), -(HALF + HALF)));
+
+    return cg_fsub(g, v, cg_bitcast(g, part, LLVMTypeOf(v)));
+}
+
 cpu_parts
 glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v, int parts)
 {
@@ -175,8 +185,7 @@ glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v, int parts)
         cg_value bits = rounded(g, cg_bitcast(g, v, t));
 
         p.part[i] = high_of(g, bits);
-        bits = cg_and(g, bits, glow_cg_int(t, -(HALF + HALF)));
-        v = cg_fsub(g, v, cg_bitcast(g, bits, LLVMTypeOf(v)));
+        v = without_part(g, v, bits);
     }
     return p;
 }
@@ -257,26 +266,66 @@ split_some(const splitter *s, cg_value from, cg_value to, int live)
     g->live = 0;
 }
 
-/* `count` numbers beside each other. */
+/* The high halves of 32 bits of `a`, and then those of `b`. */
+static cg_value
+high_halves(cg *g, cg_value a, cg_value b)
+{
+    LLVMTypeRef words = glow_cg_vector(g->i16, 2 * LANES);
+    cg_value order[2 * LANES];
+
+    for (unsigned i = 0; i < 2 * LANES; i++)
+        order[i] = LLVMConstInt(g->i32, 2 * i + 1, false);
+    return LLVMBuildShuffleVector(g->builder, cg_bitcast(g, a, words),
+                                  cg_bitcast(g, b, words),
+                                  LLVMConstVector(order, 2 * LANES), "");
+}
+
+/*
+ * Two vectors of numbers: a shuffle of both takes their high halves, in place of a shift
+ * and a conversion to words for each.
+ */
+static void
+split_two(const splitter *s, cg_value from, cg_value to)
+{
+    cg *g = s->j->g;
+    cg_tensor t = {from, s->m->d.type};
+    LLVMTypeRef type = glow_cg_vector(g->i32, LANES);
+    cg_value v[2], bits[2];
+
+    for (int n = 0; n < 2; n++) {
+        v[n] = glow_cg_load(g, t, cg_i64(g, n * LANES), LANES);
+        note(g, &s->seen, cg_bitcast(g, v[n], type));
+    }
+    for (int i = 0; i < s->m->parts; i++) {
+        for (int n = 0; n < 2; n++)
+            bits[n] = rounded(g, cg_bitcast(g, v[n], type));
+        glow_cg_store_raw(g, high_halves(g, bits[0], bits[1]),
+                          glow_cg_atc(g, to, i * s->m->part));
+        for (int n = 0; n < 2; n++)
+            v[n] = without_part(g, v[n], bits[n]);
+    }
+}
+
+/* `count` numbers beside each other: as many as two vectors hold at a time, then one. */
 static void
 split_run(const splitter *s, cg_value from, cg_value to, int64_t count)
 {
     cg *g = s->j->g;
-    int64_t whole = count / LANES, size = glow_cg_bytes(s->m->d.type);
-    cg_value some_from, some_to;
+    int64_t two = 2 * LANES, whole = count / two;
+    int64_t size = glow_cg_bytes(s->m->d.type);
     cg_loop l;
 
     if (whole) {
         glow_cg_for(g, &l, whole);
-        some_from = glow_cg_at(g, from, cg_mulc(g, l.i, LANES * size));
-        some_to = glow_cg_at(g, to, cg_mulc(g, l.i, LANES * 2));
-        split_some(s, some_from, some_to, LANES);
+        split_two(s, glow_cg_at(g, from, cg_mulc(g, l.i, two * size)),
+                  glow_cg_at(g, to, cg_mulc(g, l.i, two * 2)));
         glow_cg_loop_end(g, &l, NULL);
     }
-    if (count % LANES) {
-        some_from = glow_cg_atc(g, from, whole * LANES * size);
-        some_to = glow_cg_atc(g, to, whole * LANES * 2);
-        split_some(s, some_from, some_to, (int)(count % LANES));
+    for (int64_t at = whole * two; at < count; at += LANES) {
+        int live = count - at < LANES ? (int)(count - at) : LANES;
+
+        split_some(s, glow_cg_atc(g, from, at * size),
+                   glow_cg_atc(g, to, at * 2), live);
     }
 }
 
