@@ -47,9 +47,10 @@ typedef struct cpu_matrix_maker {
     cg_value channel, weights, group;
     int beside, columns;
     cpu_matrix_reading ahead;
-    /* Of the tiles that are summed up: the first pixel to finish, and a local: the
-       rows from there on whose results are prefetched. */
-    cg_value pixel, coming;
+    /* Of the tiles that are summed up: the first pixel to finish, and locals: the
+       rows from there on whose results are prefetched, and the part of a row that is due,
+       times the multiplications of a loop over the depth. */
+    cg_value pixel, coming, due;
 } cpu_matrix_maker;
 
 /* A tile of a line: its first pixel, and how many of its rows are done. */
@@ -71,10 +72,10 @@ void glow_cpu_matrix_end_sums(const cpu_matrix_maker *k,
 /* Sets the buffer of rows that wait; there are none yet. */
 void glow_cpu_matrix_begin_results(cpu_matrix_maker *k);
 /* Finishes as many of the rows that wait, at most `most`; or all. */
-void glow_cpu_matrix_finish(const cpu_matrix_maker *k, int64_t most);
+void glow_cpu_matrix_finish(const cpu_matrix_maker *k, cg_value most);
 void glow_cpu_matrix_finish_all(const cpu_matrix_maker *k);
 /* Prefetches what the chain accesses of the next `count` rows of the current tiles. */
-void glow_cpu_matrix_prefetch_rows(const cpu_matrix_maker *k, int64_t count);
+void glow_cpu_matrix_prefetch_rows(const cpu_matrix_maker *k, cg_value count);
 
 /* The prefetching for the current group of channels. */
 cpu_matrix_reading glow_cpu_matrix_ahead_of(const cpu_matrix_maker *k);

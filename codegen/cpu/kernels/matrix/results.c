@@ -50,13 +50,13 @@ finish_row(const maker *k, cg_value at, cg_value pixel, cg_value channel)
 }
 
 void
-glow_cpu_matrix_finish(const maker *k, int64_t most)
+glow_cpu_matrix_finish(const maker *k, cg_value most)
 {
     cg *g = k->j->g;
     const waiting *w = &k->waits;
     cg_value from = cg_get(g, w->from), pixel = cg_get(g, w->pixel);
     cg_value all = cg_get(g, w->count), channel = cg_get(g, w->channel);
-    cg_value count = glow_cg_imin(g, all, cg_i64(g, most)), at;
+    cg_value count = glow_cg_imin(g, all, most), at;
     cg_loop l;
 
     glow_cg_loop_guarded(g, &l, cg_i64(g, 0), count, 1, NULL, 0);
@@ -71,16 +71,16 @@ glow_cpu_matrix_finish(const maker *k, int64_t most)
 void
 glow_cpu_matrix_finish_all(const maker *k)
 {
-    glow_cpu_matrix_finish(k, 2 * CPU_MATRIX_ROWS);
+    glow_cpu_matrix_finish(k, cg_i64(k->j->g, 2 * CPU_MATRIX_ROWS));
 }
 
 void
-glow_cpu_matrix_prefetch_rows(const maker *k, int64_t count)
+glow_cpu_matrix_prefetch_rows(const maker *k, cg_value count)
 {
     cg *g = k->j->g;
     int64_t beyond = k->ahead.places ? 0 : glow_cpu_matrix_cache(g->target);
     cg_value at = cg_get(g, k->coming);
-    cg_value most = cg_i64(g, 2 * k->m.rows), end = cg_addc(g, at, count);
+    cg_value most = cg_i64(g, 2 * k->m.rows), end = cg_add(g, at, count);
     cg_loop l;
 
     end = glow_cg_imin(g, end, most);
@@ -105,4 +105,5 @@ glow_cpu_matrix_begin_results(maker *k)
                          glow_cg_local(g, none), glow_cg_local(g, none),
                          glow_cg_local(g, none)};
     k->coming = glow_cg_local(g, none);
+    k->due = glow_cg_local(g, none);
 }
