@@ -1,22 +1,23 @@
 /*
- * Software prefetch of the weights of the next group of channels, where no cache keeps
- * them.  Packed weights are in the order of the calls, so the last group of a kernel
+ * Software prefetch of the weights of the next group of channels.  Packed weights are in the order of the calls, so the last group of a kernel
  * prefetches the first of the next.
  */
 
 #include "codegen/cpu/kernels/matrix/make.h"
 
-#define MOST_AHEAD 16 /* lines for each product of a unit */
-#define PLACES 8      /* of the weights to prefetch, at most */
+#define MOST_AHEAD 16  /* lines for each product of a unit */
+#define PLACES 8       /* of the weights to prefetch, at most */
+#define FEW_WEIGHTS 16 /* of the cache: smaller weights may stay in it */
 
 typedef cpu_matrix matrix;
 typedef cpu_matrix_maker maker;
 typedef cpu_matrix_reading reading;
 
 /*
- * Nothing to prefetch if half of the cache holds all weights.  Memory gives more to
- * several places at once, because the hardware prefetches each by itself: products of
- * 128 x 768 by 768 x 3072 take 695 us with one place, 510 with eight.
+ * Nothing to prefetch of weights that are few enough to stay in the cache from one run of
+ * the network to the next.  Memory gives more to several places at once, because the
+ * hardware prefetches each by itself: products of 128 x 768 by 768 x 3072 take 695 us with
+ * one place, 510 with eight.
  */
 reading
 glow_cpu_matrix_ahead_of(const maker *k)
@@ -30,7 +31,8 @@ glow_cpu_matrix_ahead_of(const maker *k)
     reading r = {0};
 
     if (!m->d.packed || m->by_groups ||
-        group * m->groups <= glow_cpu_matrix_cache(k->j->g->target) / 2)
+        group * m->groups <=
+            glow_cpu_matrix_cache(k->j->g->target) / FEW_WEIGHTS)
         return r;
     lines = lines < most ? lines : most;
     r.lines = cg_ceil_div(lines, PLACES);

@@ -27,9 +27,9 @@
  * Filters that are packed at run time and outgrow the cache are packed group by group,
  * and each group is used for all images before the next.
  *
- * Weights that no cache keeps are prefetched a group ahead, and so are the operands
- * and results of the chain of two tiles while these are summed up, since such weights
- * displace them.
+ * Weights are prefetched a group ahead, across kernels too (ahead.c).  Where no cache
+ * keeps them they displace the operands and results of the chain, so that those of two
+ * tiles are prefetched while these are summed up.
  */
 
 #include "codegen/cpu/kernels/matrix/make.h"

@@ -78,7 +78,9 @@ void
 glow_cpu_matrix_prefetch_rows(const maker *k, cg_value count)
 {
     cg *g = k->j->g;
-    int64_t beyond = k->ahead.places ? 0 : glow_cpu_matrix_cache(g->target);
+    int64_t beyond = k->ahead.places && glow_cpu_matrix_is_far(g->target, &k->m)
+                         ? 0
+                         : glow_cpu_matrix_cache(g->target);
     cg_value at = cg_get(g, k->coming);
     cg_value most = cg_i64(g, 2 * k->m.rows), end = cg_add(g, at, count);
     cg_loop l;
