@@ -52,6 +52,7 @@ typedef struct cpu_target {
     const char *width_text; /* vector_bytes in bits, as text */
     bool has_half;          /* converts binary16 without a library */
     bool has_bfloat;        /* rounds to bfloat16 in one instruction */
+    bool has_scale;         /* AVX-512's VREDUCEPS and VSCALEFPS, of 64 bytes */
     const char *pairs;      /* intrinsic of a dot product of pairs, or NULL */
     cpu_shuffle shuffle;    /* of bytes */
     int shuffle_bytes;      /* of its vectors */

@@ -5,6 +5,9 @@
 
 #include "codegen/cpu/emit/gen.h"
 
+/* Sets t->has_scale. */
+void glow_cg_probe_scale(glow_arena *a, cpu_target *t);
+
 /*
  * Functions of float, by polynomials with the error bounds of math.c; functions
  * of double, by a libm call per lane.
@@ -16,10 +19,10 @@ cg_value glow_cg_swish(cg *g, cg_value x);
 cg_value glow_cg_gelu(cg *g, cg_value x); /* exact GELU (erf); float only */
 cg_value glow_cg_gelu_slope(cg *g, cg_value x); /* its derivative; float only */
 /*
- * Exponential of numbers up to 0, and exact GELU, for results that are rounded to
+ * Power of 2 of numbers up to 0, and exact GELU, for results that are rounded to
  * bfloat16: relative errors 2.7e-6 and 1.4e-4.
  */
-cg_value glow_cg_short_exp(cg *g, cg_value x);
+cg_value glow_cg_short_power(cg *g, cg_value x);
 cg_value glow_cg_short_gelu(cg *g, cg_value x);
 cg_value glow_cg_tanh(cg *g, cg_value x);
 cg_value glow_cg_erf(cg *g, cg_value x);

@@ -62,6 +62,7 @@
     K(fullyconnected)                    \
     K(fusedattention_row)                \
     K(fusedattention_matrix)             \
+    K(fusedattention_parts)              \
     K(fusedattention)                    \
     K(gather)                            \
     K(gru)                               \

@@ -10,6 +10,7 @@
 #include "codegen/cpu/emit/flush.h"
 #include "codegen/cpu/emit/gen.h"
 #include "codegen/cpu/emit/length.h"
+#include "codegen/cpu/emit/math.h"
 #include "codegen/cpu/emit/matrix.h"
 #include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/emit/table.h"
@@ -466,6 +467,7 @@ probe(glow_arena *a, cpu_target *t)
     t->registers = count_registers(t->triple, t->vector_bytes);
     t->unroll = unroll_of(t->triple);
     glow_cg_probe_narrow(a, t);
+    glow_cg_probe_scale(a, t);
     glow_cg_probe_bfmmla(a, t);
     glow_cg_probe_shuffle(a, t);
     glow_cg_probe_dot(a, t);

@@ -29,7 +29,8 @@ ROOMS = {
     CPU + "c": (),
     CPU + "emit": (),
     CPU + "kernels": (CPU + "emit",),
-    CPU + "kernels/attention": KERNEL + (CPU + "kernels/direct", CPU + "kernels/move"),
+    CPU + "kernels/attention": KERNEL + (
+        CPU + "kernels/direct", CPU + "kernels/matrix", CPU + "kernels/move"),
     CPU + "kernels/call": KERNEL,
     CPU + "kernels/direct": KERNEL + (CPU + "kernels/move",),
     CPU + "kernels/integer": KERNEL,

@@ -26,7 +26,6 @@
 
 #include <math.h>
 
-#include "codegen/cpu/emit/matrix.h"
 #include "codegen/cpu/kernels/direct/shape.h"
 #include "codegen/cpu/kernels/runs.h"
 
@@ -59,18 +58,8 @@ count_of(const glow_type *t, bool by_rows)
     return t->shape.at[by_rows ? 1 : 2];
 }
 
-/* True if the shapes are multiples of matrix registers (AMX tiles, or BFMMLA). */
-static bool
-fits_matrix(const cpu_target *t, const glow_node *n, const sizes *s)
-{
-    return t->matrix && n->in[ATTENTION_Q]->type->elem == GLOW_BFLOAT16 &&
-           s->lanes == CPU_MATRIX_LANES && s->panel == CPU_MATRIX_DEPTH &&
-           s->depth % CPU_MATRIX_DEPTH == 0;
-}
-
 sizes
-glow_cpu_attention_sizes_of(const cpu_target *t, const glow_node *n,
-                            bool matrix)
+glow_cpu_attention_sizes_of(const cpu_target *t, const glow_node *n)
 {
     const glow_fusedattention *f = n->attrs;
     const glow_type *q = n->in[ATTENTION_Q]->type,
@@ -109,9 +98,6 @@ glow_cpu_attention_sizes_of(const cpu_target *t, const glow_node *n,
     s.block = cg_ceil_div(BLOCK_KEYS, s.panel);
     if (s.block > s.panels)
         s.block = s.panels;
-    s.matrix = matrix && fits_matrix(t, n, &s);
-    if (s.matrix)
-        glow_cpu_attention_by_matrix(&s);
     return s;
 }
 
@@ -125,7 +111,7 @@ static bool
 takes(const cpu_target *t, const glow_node *n)
 {
     glow_kind k = n->in[ATTENTION_Q]->type->elem;
-    sizes s = glow_cpu_attention_sizes_of(NULL, n, false);
+    sizes s = glow_cpu_attention_sizes_of(NULL, n);
 
     (void)t;
     return (k == GLOW_FLOAT || k == GLOW_FLOAT16 || k == GLOW_BFLOAT16) &&
@@ -133,12 +119,6 @@ takes(const cpu_target *t, const glow_node *n)
            is_dense_within(n->in[ATTENTION_K]) &&
            is_dense_within(n->in[ATTENTION_V]) && s.depth > 0 &&
            s.group * s.rows > FEW_ROWS;
-}
-
-static bool
-takes_matrix(const cpu_target *t, const glow_node *n)
-{
-    return t && takes(t, n) && glow_cpu_attention_sizes_of(t, n, true).matrix;
 }
 
 static places
@@ -165,12 +145,11 @@ attend_keys(maker *m)
     cg *g = m->j->g;
     cg_loop l;
 
-    (m->s.matrix ? glow_cpu_attention_matrix_scores
-                 : glow_cpu_attention_scores)(m);
+    glow_cpu_attention_scores(m);
     glow_cg_for(g, &l, m->count);
     glow_cpu_attention_weigh(m, l.i);
     glow_cg_loop_end(g, &l, NULL);
-    (m->s.matrix ? glow_cpu_attention_matrix_sums : glow_cpu_attention_sums)(m);
+    glow_cpu_attention_sums(m);
 }
 
 static void
@@ -181,7 +160,7 @@ begin_rows(maker *m)
     cg_value none = LLVMConstNull(glow_cg_vector(g->f32, s->lanes)), at;
     cg_loop l, k;
 
-    if (!attention_adds_up(m))
+    if (!attention_is_streamed(&m->s))
         return;
     glow_cg_for(g, &l, m->count);
     attention_set_row_number(m, m->at.greatest, l.i,
@@ -217,7 +196,7 @@ end_rows(maker *m)
     cg_loop l;
 
     glow_cg_for(g, &l, m->count);
-    if (attention_adds_up(m))
+    if (attention_is_streamed(&m->s))
         attention_set_row_number(
             m, m->at.sum, l.i,
             glow_cpu_attention_inverse(
@@ -271,47 +250,35 @@ attend_rows(maker *m, cg_value row0, int64_t count)
     end_rows(m);
 }
 
-/*
- * All blocks of rows.  With matrix registers all blocks have one size, and the
- * last overlaps the one before it.
- */
 static void
 attend(maker *m)
 {
     cg *g = m->j->g;
     const sizes *s = &m->s;
     int64_t rest = s->rows % s->block_rows, whole = s->rows - rest;
-    cg_value row0;
     cg_loop l;
 
-    if (s->matrix)
-        whole = cg_ceil_div(s->rows, s->block_rows) * s->block_rows;
     if (whole) {
         glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), s->block_rows, NULL,
                      0);
-        row0 = s->matrix
-                   ? glow_cg_imin(g, l.i, cg_i64(g, s->rows - s->block_rows))
-                   : l.i;
-        attend_rows(m, row0, s->block_rows);
+        attend_rows(m, l.i, s->block_rows);
         glow_cg_loop_end(g, &l, NULL);
     }
-    if (rest && !s->matrix)
+    if (rest)
         attend_rows(m, cg_i64(g, whole), rest);
 }
 
 static void
-emit_by(cpu_job *j, bool matrix)
+emit(cpu_job *j)
 {
     cg *g = j->g;
     maker m = {.j = j,
                .f = j->n->attrs,
-               .s = glow_cpu_attention_sizes_of(g->target, j->n, matrix)};
+               .s = glow_cpu_attention_sizes_of(g->target, j->n)};
     glow_type *real = GLOW_NEW(g->arena, glow_type);
     cg_loop units;
     cg_value unit;
 
-    if (matrix)
-        glow_cg_matrix_begin(g, m.s.tile, CPU_MATRIX_DEPTH);
     unit = glow_cpu_unit_for(j, &units);
     *real = glow_type_of(GLOW_FLOAT, GLOW_DIMS_OF(1));
     m.at = places_of(&m.s);
@@ -321,34 +288,12 @@ emit_by(cpu_job *j, bool matrix)
     glow_cpu_attention_pack(&m, unit);
     attend(&m);
     glow_cg_loop_end(g, &units, NULL);
-    if (matrix)
-        glow_cg_matrix_end(g);
-}
-
-static void
-emit(cpu_job *j)
-{
-    emit_by(j, false);
-}
-
-static void
-emit_matrix(cpu_job *j)
-{
-    emit_by(j, true);
 }
 
 static int64_t
 scratch_size(const cpu_target *t, const glow_node *n)
 {
-    sizes s = glow_cpu_attention_sizes_of(t, n, false);
-
-    return glow_cpu_room(places_of(&s).end, 4);
-}
-
-static int64_t
-matrix_scratch_size(const cpu_target *t, const glow_node *n)
-{
-    sizes s = glow_cpu_attention_sizes_of(t, n, true);
+    sizes s = glow_cpu_attention_sizes_of(t, n);
 
     return glow_cpu_room(places_of(&s).end, 4);
 }
@@ -356,7 +301,7 @@ matrix_scratch_size(const cpu_target *t, const glow_node *n)
 static int64_t
 units_of(const cpu_target *t, const glow_node *n)
 {
-    sizes s = glow_cpu_attention_sizes_of(t, n, false);
+    sizes s = glow_cpu_attention_sizes_of(t, n);
 
     return s.batch * s.heads;
 }
@@ -368,16 +313,5 @@ const cpu_kernel glow_cpu_fusedattention = {
     .emit = emit,
     .strides = CPU_STRIDES_IN,
     .scratch_size = scratch_size,
-    .units = units_of,
-};
-
-const cpu_kernel glow_cpu_fusedattention_matrix = {
-    .name = "fusedattention_matrix",
-    .op = &glow_op_fusedattention,
-    .takes = takes_matrix,
-    .emit = emit_matrix,
-    .strides = CPU_STRIDES_IN,
-    .matrix = true,
-    .scratch_size = matrix_scratch_size,
     .units = units_of,
 };

@@ -1,6 +1,6 @@
 /*
  * Fused attention: sizes, scratch layout and functions that attention.c,
- * row.c, tile.c, matrix.c, weights.c and pack.c share.
+ * row.c, tile.c, weights.c and pack.c share, and matrix.h for matrix registers.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_ATTENTION_ATTENTION_H
@@ -24,7 +24,6 @@ typedef struct cpu_attention_sizes {
     int tile;           /* rows of a tile */
     int64_t block_rows; /* a multiple of `tile`, but for the last */
     int64_t block;      /* panels of a block of keys */
-    bool matrix;        /* pairs of bfloat16 in matrix registers */
     cpu_attention_steps q, k, v, y;
 } cpu_attention_sizes;
 
@@ -45,38 +44,11 @@ typedef struct cpu_attention {
     cg_value first, last; /* panels of the block of keys at hand */
 } cpu_attention;
 
+/* True if there are several blocks of keys, whose sums are added up. */
 static inline bool
 attention_is_streamed(const cpu_attention_sizes *s)
 {
-    return s->matrix || s->block < s->panels;
-}
-
-/* True if there may be several blocks of keys, whose sums are added up. */
-static inline bool
-attention_adds_up(const cpu_attention *m)
-{
-    return m->s.block < m->s.panels || (m->s.matrix && m->f->causal);
-}
-
-/* True if scores need no more than a positive scale before they are weights. */
-static inline bool
-attention_is_plain(const cpu_attention *m)
-{
-    return m->s.matrix && !m->j->in[ATTENTION_MASK].at && !m->f->causal &&
-           !(m->f->soft_cap > 0) && m->f->scale > 0;
-}
-
-/* Rows of a panel of keys, and of values. */
-static inline int64_t
-attention_depth(const cpu_attention_sizes *s)
-{
-    return s->matrix ? s->depth / 2 : s->depth;
-}
-
-static inline int64_t
-attention_value_rows(const cpu_attention_sizes *s)
-{
-    return s->panels * s->panel / (s->matrix ? 2 : 1);
+    return s->block < s->panels;
 }
 
 static inline cg_tensor
@@ -135,12 +107,10 @@ attention_set_row_number(cpu_attention *m, int64_t place, cg_value row,
 }
 
 /*
- * Sizes of `n`; without the ones of tiles, panels and blocks where `t` is NULL.  `matrix`:
- * for matrix registers, if they fit.
+ * Sizes of `n`; without the ones of tiles, panels and blocks where `t` is NULL.
  */
 cpu_attention_sizes glow_cpu_attention_sizes_of(const cpu_target *t,
-                                                const glow_node *n,
-                                                bool matrix);
+                                                const glow_node *n);
 
 /*
  * Transposes the keys and copies the values of unit `unit` into panels, unless
@@ -154,13 +124,6 @@ void glow_cpu_attention_pack(cpu_attention *m, cg_value unit);
  */
 void glow_cpu_attention_scores(cpu_attention *m);
 void glow_cpu_attention_sums(cpu_attention *m);
-/*
- * The same by matrix registers, and the choice of `tile` and `block_rows` for
- * them.
- */
-void glow_cpu_attention_matrix_scores(cpu_attention *m);
-void glow_cpu_attention_matrix_sums(cpu_attention *m);
-void glow_cpu_attention_by_matrix(cpu_attention_sizes *s);
 /* A vector of Y: columns from `column` on. */
 void glow_cpu_attention_store(cpu_attention *m, cg_value row, cg_value column,
                               cg_value v);
@@ -170,6 +133,9 @@ void glow_cpu_attention_store(cpu_attention *m, cg_value row, cg_value column,
  * the exponentials; updates the maximum and the sum of weights.
  */
 void glow_cpu_attention_weigh(cpu_attention *m, cg_value row);
+/* A vector of scores of row `row` of Q, from key `key` on: scaled, capped and masked. */
+cg_value glow_cpu_attention_mask(cpu_attention *m, cg_value row, cg_value key,
+                                 cg_value x);
 /*
  * The factor that normalizes a row: 1 / `sum`, of the sum of its weights.  For
  * a row without visible keys: 0, or infinity if nan_rows is set.

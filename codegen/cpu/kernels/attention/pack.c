@@ -4,26 +4,10 @@
  */
 
 #include "codegen/cpu/kernels/attention/attention.h"
-#include "codegen/cpu/kernels/direct/narrow.h"
 #include "codegen/cpu/kernels/move/shuffle.h"
 
 typedef cpu_attention maker;
 typedef cpu_attention_sizes sizes;
-
-/* A vector of the key at `row`, from depth `d` on: numbers, or pairs as they are. */
-static cg_value
-load_key(maker *m, cg_tensor from, cg_value row, cg_value d)
-{
-    cg *g = m->j->g;
-    int lanes = m->s.lanes;
-    cg_value v;
-
-    if (!m->s.matrix)
-        return glow_cg_load(g, from, cg_add(g, row, d), lanes);
-    v = glow_cg_load_raw(g, glow_cg_vector(g->i16, 2 * lanes),
-                         glow_cg_at(g, from.at, cg_affine(g, row, 2, d, 4)));
-    return cg_bitcast(g, v, glow_cg_vector(g->f32, lanes));
-}
 
 /*
  * Transposes group `group` of keys, `some` of a vector's lanes, at `depths`
@@ -40,13 +24,13 @@ turn_keys(maker *m, cg_tensor from, cg_value group, int some, cg_value d,
 
     for (int i = 0; i < s->lanes; i++) {
         at = cg_mulc(g, cg_addc(g, key, i), s->k.row);
-        g->live = s->matrix ? 0 : depths; /* pairs are whole vectors */
-        v[i] = i < some ? load_key(m, from, at, d)
+        g->live = depths;
+        v[i] = i < some ? glow_cg_load(g, from, cg_add(g, at, d), s->lanes)
                         : LLVMConstNull(glow_cg_vector(g->f32, s->lanes));
         g->live = 0;
     }
     glow_cpu_interleave(g, v, s->lanes);
-    at = cg_add(g, cg_mulc(g, panel, attention_depth(s)), d);
+    at = cg_add(g, cg_mulc(g, panel, s->depth), d);
     at = cg_mulc(g, at, s->panel);
     at = cg_add(g, at, cg_mulc(g, cg_modulo(g, group, s->blocks), s->lanes));
     for (int i = 0; i < depths; i++)
@@ -58,8 +42,7 @@ static void
 turn_group(maker *m, cg_tensor from, cg_value group, int some)
 {
     cg *g = m->j->g;
-    int64_t depth = attention_depth(&m->s);
-    int64_t rest = depth % m->s.lanes, whole = depth - rest;
+    int64_t rest = m->s.depth % m->s.lanes, whole = m->s.depth - rest;
     cg_loop l;
 
     if (whole) {
@@ -93,58 +76,46 @@ pack_keys(maker *m, cg_value head)
     }
 }
 
-/*
- * Vector `i` of the values of row `row`, which is that of a key or of a pair;
- * `some` of its lanes, 0 beyond.
- */
+/* Vector `i` of the values of row `row`; `some` of its lanes, 0 beyond. */
 static void
-copy_values(maker *m, cg_tensor from, cg_value row, cg_value i, int some,
-            int keys)
+copy_values(maker *m, cg_tensor from, cg_value row, cg_value i, int some)
 {
     cg *g = m->j->g;
     const sizes *s = &m->s;
     cg_value panel = cg_over(g, i, s->v_blocks), at, v;
 
-    at = cg_mulc(g, row, s->v.row * (s->matrix ? 2 : 1));
-    at = cg_add(g, at, cg_mulc(g, i, s->lanes));
+    at = cg_affine(g, row, s->v.row, i, s->lanes);
     g->live = some;
-    if (!some || !keys)
-        v = LLVMConstNull(glow_cg_vector(g->f32, s->lanes));
-    else if (s->matrix)
-        v = glow_cpu_load_pairs(g, glow_cg_at(g, from.at, cg_mulc(g, at, 2)),
-                                keys == 2 ? s->v.row * 2 : 0, s->lanes);
-    else
-        v = glow_cg_load(g, from, at, s->lanes);
+    v = some ? glow_cg_load(g, from, at, s->lanes)
+             : LLVMConstNull(glow_cg_vector(g->f32, s->lanes));
     g->live = 0;
-    at = cg_add(g, cg_mulc(g, panel, attention_value_rows(s)), row);
+    at = cg_add(g, cg_mulc(g, panel, s->panels * s->panel), row);
     at = cg_affine(g, at, s->v_panel, cg_modulo(g, i, s->v_blocks), s->lanes);
     glow_cg_store(g, m->work, cg_addc(g, at, m->at.values), v);
 }
 
-/* `count` rows of values from `first` on, each of `keys` keys. */
+/* Rows of values from `first` to `end`, which are zeros unless `are_keys`. */
 static void
-copy_rows(maker *m, cg_tensor from, int64_t first, int64_t count, int keys)
+copy_rows(maker *m, cg_tensor from, int64_t first, int64_t end, bool are_keys)
 {
     cg *g = m->j->g;
     const sizes *s = &m->s;
-    int64_t whole = s->width / s->lanes, all = s->v_panels * s->v_blocks;
+    int64_t width = are_keys ? s->width : 0;
+    int64_t whole = width / s->lanes, all = s->v_panels * s->v_blocks;
     cg_loop rows, l;
 
-    if (count <= 0)
+    if (first >= end)
         return;
-    glow_cg_for(g, &rows, count);
-
-    cg_value row = cg_addc(g, rows.i, first);
-
+    glow_cg_loop(g, &rows, cg_i64(g, first), cg_i64(g, end), 1, NULL, 0);
     if (whole) {
         glow_cg_for(g, &l, whole);
-        copy_values(m, from, row, l.i, s->lanes, keys);
+        copy_values(m, from, rows.i, l.i, s->lanes);
         glow_cg_loop_end(g, &l, NULL);
     }
     for (int64_t i = whole; i < all; i++) {
-        int64_t left = s->width - i * s->lanes;
+        int64_t left = width - i * s->lanes;
 
-        copy_values(m, from, row, cg_i64(g, i), left > 0 ? (int)left : 0, keys);
+        copy_values(m, from, rows.i, cg_i64(g, i), left > 0 ? (int)left : 0);
     }
     glow_cg_loop_end(g, &rows, NULL);
 }
@@ -154,12 +125,9 @@ pack_values(maker *m, cg_value head)
 {
     const sizes *s = &m->s;
     cg_tensor from = attention_operand(m, ATTENTION_V, s->v, head);
-    int each = s->matrix ? 2 : 1;
-    int64_t whole = s->keys / each, half = s->keys % each;
 
-    copy_rows(m, from, 0, whole, each);
-    copy_rows(m, from, whole, half, 1);
-    copy_rows(m, from, whole + half, attention_value_rows(s) - whole - half, 0);
+    copy_rows(m, from, 0, s->keys, true);
+    copy_rows(m, from, s->keys, s->panels * s->panel, false);
 }
 
 /* Heads that share keys are consecutive units: the first packs for all. */

@@ -28,7 +28,7 @@ enum {
 static sizes
 sizes_of(const cpu_target *t, const glow_node *n)
 {
-    sizes s = glow_cpu_attention_sizes_of(t, n, false);
+    sizes s = glow_cpu_attention_sizes_of(t, n);
 
     s.block = s.panels; /* not streamed */
     return s;
@@ -38,7 +38,7 @@ static bool
 takes(const cpu_target *t, const glow_node *n)
 {
     glow_kind k = n->in[ATTENTION_Q]->type->elem;
-    sizes s = glow_cpu_attention_sizes_of(NULL, n, false);
+    sizes s = glow_cpu_attention_sizes_of(NULL, n);
 
     (void)t;
     for (int i = ATTENTION_Q; i <= ATTENTION_V; i++)

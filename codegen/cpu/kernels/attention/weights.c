@@ -1,6 +1,5 @@
 /* Attention: softmax of the scores, row by row. */
 
-#include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/kernels/attention/attention.h"
 
 #include <math.h>
@@ -57,9 +56,8 @@ not_later(maker *m, cg_value row, cg_value key)
                    glow_cg_splat(g, ahead, m->s.lanes));
 }
 
-/* A vector of scores of a row, scaled, capped and masked. */
-static cg_value
-masked_score(maker *m, cg_value row, cg_value key, cg_value x)
+cg_value
+glow_cpu_attention_mask(maker *m, cg_value row, cg_value key, cg_value x)
 {
     cg *g = m->j->g;
     LLVMTypeRef t = LLVMTypeOf(x);
@@ -95,29 +93,7 @@ typedef struct sweep {
 typedef cg_value (*sweep_fn)(maker *m, const sweep *w, cg_value at,
                              cg_value carried);
 
-/*
- * Stores weights over the scores.  For matrix registers they are of 16 bits,
- * and overwrite the first half of the scores, which has been read by then.
- */
-static void
-store_weights(maker *m, const sweep *w, cg_value at, cg_value x)
-{
-    cg *g = m->j->g;
-
-    if (!m->s.matrix) {
-        glow_cg_store(g, m->work, cg_add(g, w->scores, at), x);
-        return;
-    }
-    x = glow_cg_narrow(g, GLOW_BFLOAT16, x, false);
-    at = cg_mulc(g, at, 2);
-    glow_cg_store_raw(g, x,
-                      glow_cg_at(g, attention_work_at(m, 0, w->scores), at));
-}
-
-/*
- * Masks a vector of scores, stores it, and returns the maximum with `carried`; plain
- * scores stay as they are.
- */
+/* Masks a vector of scores, stores it, and returns the maximum with `carried`. */
 static cg_value
 sweep_scores(maker *m, const sweep *w, cg_value at, cg_value carried)
 {
@@ -129,14 +105,11 @@ sweep_scores(maker *m, const sweep *w, cg_value at, cg_value carried)
     g->live = 0; /* a panel has all lanes */
     x = glow_cg_load(g, m->work, place, m->s.lanes);
     g->live = live;
-    if (!attention_is_plain(m))
-        x = masked_score(m, cg_add(g, m->row0, w->row), key, x);
+    x = glow_cpu_attention_mask(m, cg_add(g, m->row0, w->row), key, x);
     x = glow_cg_live(g, x, hidden(m));
-    if (!attention_is_plain(m)) {
-        g->live = 0;
-        glow_cg_store(g, m->work, place, x);
-        g->live = live;
-    }
+    g->live = 0;
+    glow_cg_store(g, m->work, place, x);
+    g->live = live;
     return cg_select(g, cg_fcmp(g, LLVMRealOGT, x, carried), x, carried);
 }
 
@@ -150,19 +123,9 @@ sweep_weights(maker *m, const sweep *w, cg_value at, cg_value carried)
 
     g->live = 0;
     x = glow_cg_load(g, m->work, place, m->s.lanes);
-    if (attention_is_plain(m)) {
-        cg_value scale = glow_cg_real(LLVMTypeOf(x), (double)m->f->scale);
-        cg_value down = LLVMBuildFNeg(g->builder, w->max, "");
-
-        g->live = live;
-        x = glow_cg_live(g, x, hidden(m));
-        g->live = 0;
-        x = glow_cg_fma(g, x, scale, glow_cg_splat(g, down, m->s.lanes));
-    } else {
-        x = cg_fsub(g, x, glow_cg_splat(g, w->max, m->s.lanes));
-    }
-    x = m->s.matrix ? glow_cg_short_exp(g, x) : glow_cg_exp(g, x);
-    store_weights(m, w, at, x);
+    x = cg_fsub(g, x, glow_cg_splat(g, w->max, m->s.lanes));
+    x = glow_cg_exp(g, x);
+    glow_cg_store(g, m->work, place, x);
     g->live = live;
     return cg_fadd(g, carried, x);
 }
@@ -216,7 +179,8 @@ clear_rest(maker *m, const sweep *w)
     if (all - s->keys < s->lanes)
         return;
     glow_cg_if(g, &last, cg_icmp(g, LLVMIntEQ, m->last, cg_i64(g, s->panels)));
-    store_weights(m, w, cg_sub(g, cg_i64(g, all - s->lanes), from), none);
+    from = cg_sub(g, cg_i64(g, all - s->lanes), from);
+    glow_cg_store(g, m->work, cg_add(g, w->scores, from), none);
     glow_cg_end_if(g, &last);
 }
 
@@ -251,9 +215,7 @@ glow_cpu_attention_weigh(maker *m, cg_value row)
 
     max = sweep_row(m, &w, sweep_scores, hidden(m));
     max = glow_cpu_across(g, m->work.type, max, greater);
-    if (attention_is_plain(m))
-        max = cg_fmul(g, max, glow_cg_real(g->f32, (double)m->f->scale));
-    if (attention_adds_up(m))
+    if (attention_is_streamed(&m->s))
         max =
             greater(g, NULL, max, attention_row_number(m, m->at.greatest, row));
     /* All weights of a row without visible keys are 0. */
@@ -262,7 +224,7 @@ glow_cpu_attention_weigh(maker *m, cg_value row)
                     LLVMConstNull(glow_cg_vector(g->f32, m->s.lanes)));
     clear_rest(m, &w);
     sum = glow_cpu_across(g, m->work.type, sum, glow_cpu_sum);
-    if (attention_adds_up(m)) {
+    if (attention_is_streamed(&m->s)) {
         cg_value down = glow_cg_exp(
             g, cg_fsub(g, attention_row_number(m, m->at.greatest, row), w.max));
 

@@ -7,6 +7,8 @@
  * are counts of instructions, which no processor has been asked about.
  */
 
+#include <math.h>
+
 #include "codegen/cpu/kernels/matrix/matrix.h"
 
 #define FAR 10.0    /* bytes in a cycle from beyond the core's cache */
@@ -28,30 +30,37 @@ typedef cpu_matrix matrix;
  * take as long as the loads at least, with those of sums for each product of tiles.
  */
 static double
-bfmmla_cycles(const cpu_target *t, const matrix *m, int beside)
+bfmmla_cycles(const cpu_target *t, int rows, int unit, int parts, int beside)
 {
-    double squares = (double)(cg_ceil_div(m->rows, 2) * CPU_MATRIX_LANES / 2);
-    double steps = (double)cg_ceil_div(m->unit, 4);
-    double products = m->parts * (m->parts + 1) / 2.0;
+    double squares = (double)(cg_ceil_div(rows, 2) * CPU_MATRIX_LANES / 2);
+    double steps = (double)cg_ceil_div(unit, 4);
+    double products = parts * (parts + 1) / 2.0;
     double vectors = 1.5 * squares * steps / t->multiplies;
     double loads = (0.75 * squares * steps + 2 * squares) / LOADS;
 
     return 2 * beside * products * (vectors > loads ? vectors : loads);
 }
 
+double
+glow_cpu_matrix_unit_cycles(const cpu_target *t, int rows, int unit, int parts,
+                            int beside)
+{
+    double r = rows;
+
+    if (t->bfmmla)
+        return bfmmla_cycles(t, rows, unit, parts, beside);
+    if (parts == 3) /* six products */
+        return beside == 2 ? 294 + 6 * r : 147 + 3 * r;
+    if (parts == 2) /* three products, twice the loads */
+        return beside == 2 ? 150 + 3 * r : 80 + 1.5 * r;
+    return beside == 2 ? 56 + r : 36 + r / 2;
+}
+
 /* One unit of the depth of a pair of tiles. */
 static double
 unit_cycles(const cpu_target *t, const matrix *m, int beside)
 {
-    double rows = m->rows;
-
-    if (t->bfmmla)
-        return bfmmla_cycles(t, m, beside);
-    if (m->parts == 3) /* six products */
-        return beside == 2 ? 294 + 6 * rows : 147 + 3 * rows;
-    if (m->parts == 2) /* three products, twice the loads */
-        return beside == 2 ? 150 + 3 * rows : 80 + 1.5 * rows;
-    return beside == 2 ? 56 + rows : 36 + rows / 2;
+    return glow_cpu_matrix_unit_cycles(t, m->rows, m->unit, m->parts, beside);
 }
 
 /* Results of all tiles, of all channels. */
@@ -164,38 +173,59 @@ glow_cpu_takes_matrix(const cpu_target *t, const direct *d)
            glow_cpu_prefers_matrix(t, d, glow_cpu_direct_cycles(t, d));
 }
 
-void
-glow_cpu_matrix_remark(const cpu_target *t, const direct *d, bool taken,
-                       glow_buf *b)
+cpu_target
+glow_cpu_parts_target(const cpu_target *t)
 {
     cpu_target u = *t;
-    matrix m;
-    bool pays;
 
-    if (d->type->elem != GLOW_FLOAT)
-        return;
+    if (t->parts != GLOW_PARTS_SIX)
+        u.parts = GLOW_PARTS_AUTO;
+    u.matrix = t->has_amx || t->bfmmla;
+    return u;
+}
+
+void
+glow_cpu_parts_remark(const cpu_target *t, bool taken, double cycles,
+                      double vectors, glow_buf *b)
+{
+    bool pays = cycles < WORTH * vectors;
+
     if (taken)
         glow_buf_puts(b, t->parts == GLOW_PARTS_SIX
                              ? "six products of bfloat16 parts, with errors as "
                                "of vectors"
                              : "three products of bfloat16 parts, with errors "
                                "of at most 1e-5 of the largest result");
-    if (t->parts != GLOW_PARTS_SIX)
-        u.parts = GLOW_PARTS_AUTO;
-    u.matrix = t->has_amx || t->bfmmla;
-    if (taken || t->choice || !u.matrix || !glow_cpu_matrix_of(&u, d, &m))
+    if (taken || t->choice || cycles == 0)
         return;
-    pays = glow_cpu_takes_matrix(&u, d);
     if (pays && t->exact)
         glow_buf_puts(b, "-exact does without parts");
     else if (pays && t->parts == GLOW_PARTS_OFF)
         glow_buf_puts(b, "parts=off does without parts");
-    else if (!pays && t->matrix && t->parts == u.parts)
+    else if (!pays && t->matrix && t->parts == glow_cpu_parts_target(t).parts)
         glow_buf_printf(b,
                         "products of parts take %.3g cycles, vectors %.3g, and "
                         "parts are to take at most %g of these",
-                        glow_cpu_matrix_cycles(&u, &m),
-                        glow_cpu_direct_cycles(&u, d), WORTH);
+                        cycles, vectors, WORTH);
+}
+
+void
+glow_cpu_matrix_remark(const cpu_target *t, const direct *d, bool taken,
+                       glow_buf *b)
+{
+    cpu_target u = glow_cpu_parts_target(t);
+    double cycles = 0, vectors = 0;
+    matrix m;
+
+    if (d->type->elem != GLOW_FLOAT)
+        return;
+    if (glow_cpu_matrix_of(&u, d, &m)) {
+        cycles = glow_cpu_matrix_cycles(&u, &m);
+        vectors = glow_cpu_direct_code(&u, d) > CPU_MOST_CODE
+                      ? INFINITY
+                      : glow_cpu_direct_cycles(&u, d);
+    }
+    glow_cpu_parts_remark(t, taken, cycles, vectors, b);
 }
 
 void

@@ -72,6 +72,12 @@ bool glow_cpu_pays_matrix(const cpu_target *t, const glow_type *type,
 bool glow_cpu_prefers_matrix(const cpu_target *t, const cpu_direct *d,
                              double cycles);
 double glow_cpu_matrix_cycles(const cpu_target *t, const cpu_matrix *m);
+/*
+ * Cycles of one unit of `unit` elements of the depth, of `rows` rows: of four products of
+ * registers that share their operands, or of two, where `beside` is 1.
+ */
+double glow_cpu_matrix_unit_cycles(const cpu_target *t, int rows, int unit,
+                                   int parts, int beside);
 void glow_cpu_matrix_choices(const cpu_target *t, const cpu_direct *d,
                              const cpu_kernel *kernel, cpu_choices *to);
 
@@ -81,6 +87,11 @@ double glow_cpu_matrix_speed(const cpu_target *t, const cpu_direct *d);
 /* The text of a remark on floats by parts, see cpu_kernel; of bfloat16 none. */
 void glow_cpu_matrix_remark(const cpu_target *t, const cpu_direct *d,
                             bool taken, glow_buf *b);
+/* `t`, with parts wherever they pay if they could be taken: for remarks. */
+cpu_target glow_cpu_parts_target(const cpu_target *t);
+/* The same of any kernel, with its cycles by parts and by vectors; 0: it has none. */
+void glow_cpu_parts_remark(const cpu_target *t, bool taken, double cycles,
+                           double vectors, glow_buf *b);
 
 /* Multiplications for one tile, of a cut. */
 int64_t glow_cpu_matrix_chunks(const cpu_matrix *m);
@@ -170,6 +181,12 @@ typedef struct cpu_parts {
 cpu_split glow_cpu_parts_begin(cg *g);
 cpu_parts glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v,
                                int parts);
+/*
+ * The same of two vectors in words of 32 bits: the parts of `a` are their low halves, and
+ * those of `b` the high ones.  Without `s` the numbers are not looked at.
+ */
+cpu_parts glow_cpu_parts_pairs(cg *g, const cpu_split *s, cg_value a,
+                               cg_value b, int parts);
 /* True (an i1) if no product of sums of the parts is safe; `least`: magnitude. */
 cg_value glow_cpu_parts_unsafe(cg *g, const cpu_split *s, double least);
 /* The same of weights, whose columns are the lanes: by the largest of each column. */

@@ -190,6 +190,37 @@ glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v, int parts)
     return p;
 }
 
+/* The high half of `v` rounded, as a float whose low half is 0. */
+static cg_value
+first_part(cg *g, cg_value v)
+{
+    LLVMTypeRef t = glow_cg_like(v, g->i32);
+    cg_value bits = rounded(g, cg_bitcast(g, v, t));
+
+    return cg_and(g, bits, glow_cg_int(t, -(HALF + HALF)));
+}
+
+cpu_parts
+glow_cpu_parts_pairs(cg *g, const cpu_split *s, cg_value a, cg_value b,
+                     int parts)
+{
+    LLVMTypeRef t = glow_cg_like(a, g->i32), f = LLVMTypeOf(a);
+    cpu_parts p = {{NULL}};
+
+    if (s) {
+        note(g, s, cg_bitcast(g, a, t));
+        note(g, s, cg_bitcast(g, b, t));
+    }
+    for (int i = 0; i < parts; i++) {
+        cg_value low = first_part(g, a), high = first_part(g, b);
+
+        p.part[i] = cg_or(g, cg_lshr(g, low, glow_cg_int(t, 16)), high);
+        a = cg_fsub(g, a, cg_bitcast(g, low, f));
+        b = cg_fsub(g, b, cg_bitcast(g, high, f));
+    }
+    return p;
+}
+
 static cg_value
 any_lane(cg *g, cg_value bad)
 {
