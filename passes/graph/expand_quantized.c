@@ -5,15 +5,16 @@
  *     %y = RescaleQuantized(%x) : T   =>  Quantize(Dequantize(%x)) : T
  *     %y = ChannelwiseQuantizedConvolution(%x, %f, %b, %s, %o, %t, %p) {..} : T
  *         =>
- *     %d = DequantizeLinear(BitCast(%f) : int8<..>, %s, ConvertTo(%o) : int8) {Axis: 0}
- *     %c = DequantizeLinear(BitCast(%b) : index32<..> - %p, %t) {Axis: 0}
+ *     %d = DequantizeLinear(BitCast(%f) : int8<..>, %s, %o) {Axis: 0}
+ *     %c = DequantizeLinear(BitCast(%b) : index32<..> - %p, %t, 0) {Axis: 0}
  *     %y = Quantize(Convolution(Dequantize(%x), %d, %c) {..}) : T
  *
  * RowwiseQuantizedFullyConnected becomes a FullyConnected in the same way.  A constant
  * bias becomes i32 in units of the sums, scale of %x times those of the weights, rounded
  * as the product rounds it: integer kernels of ONNX Runtime read no other scale of a
- * bias (quantize_static writes this one).  A product whose bias is in other units and no
- * constant stays.  Of products that are quantized at run time
+ * bias (quantize_static writes this one).  A computed bias is the floats that it was
+ * rounded from, since QuantizeLinear has no 32 bits.  A product whose bias is in other
+ * units and no constant stays.  Of products that are quantized at run time
  * the bias alone becomes floats.  Operators that only
  * move elements stay, as do MaxPool and IntLookupTable, and the offsets of filters must
  * be constants within their kind.
@@ -71,6 +72,12 @@ integers_of(glow_builder *b, glow_value *v)
         GLOW_IN(v));
 }
 
+static const glow_tensor *
+data_of(const glow_value *v)
+{
+    return v ? glow_constant_data(v, glow_type_count(v->type)) : NULL;
+}
+
 /* True if `v` is constant, and its elements are ones of `kind`. */
 static bool
 fits(const glow_value *v, glow_kind kind)
@@ -85,20 +92,33 @@ fits(const glow_value *v, glow_kind kind)
     return t != NULL;
 }
 
-/* Weights with a scale and an offset for each slice of axis 0. */
+/*
+ * The elements of constant `offsets` in `kind`; NULL: zeros, of `like`'s shape.  ONNX
+ * Runtime 1.30 fails on a list of scales without zero points once it optimizes.
+ */
+static glow_value *
+zero_points(glow_builder *b, const glow_value *offsets, const glow_type *like,
+            glow_kind kind)
+{
+    glow_value *v = glow_build_constant(b, "offsets", with_kind(b, like, kind));
+
+    for (int64_t i = 0; i < glow_type_count(like); i++)
+        glow_set_int(&v->storage->tensor, i,
+                     offsets ? glow_get_int(data_of(offsets), i) : 0);
+    return v;
+}
+
+/* Weights with a scale and a constant offset for each slice of axis 0. */
 static glow_value *
 expand_weights(glow_builder *b, glow_value *w, glow_value *scales,
-               glow_value *offsets)
+               const glow_value *offsets)
 {
-    glow_kind kind = plain_kind(w->type->elem);
-    glow_value *zeros = NULL;
-
-    if (!glow_is_number(offsets, 0))
-        zeros = GLOW_BUILD_STATED_PLAIN(
-            b, convertto, with_kind(b, offsets->type, kind), GLOW_IN(offsets));
-    return GLOW_BUILD_STATED(
-        b, dequantizelinear, with_kind(b, w->type, GLOW_FLOAT),
-        GLOW_IN(integers_of(b, w), scales, zeros), .axis = 0);
+    return GLOW_BUILD_STATED(b, dequantizelinear,
+                             with_kind(b, w->type, GLOW_FLOAT),
+                             GLOW_IN(integers_of(b, w), scales,
+                                     zero_points(b, offsets, offsets->type,
+                                                 plain_kind(w->type->elem))),
+                             .axis = 0);
 }
 
 /* The bias of a product: its operands, and those that its units depend on. */
@@ -108,12 +128,6 @@ typedef struct bias {
     glow_value *v;                /* may be NULL */
     glow_value *scales, *offsets; /* NULL: those of the type of `v` */
 } bias;
-
-static const glow_tensor *
-data_of(const glow_value *v)
-{
-    return v ? glow_constant_data(v, glow_type_count(v->type)) : NULL;
-}
 
 static double
 number_at(const glow_tensor *t, int64_t i, double otherwise)
@@ -215,10 +229,25 @@ in_units(glow_builder *b, const bias *c)
     return v;
 }
 
+/* The floats that a computed bias of 32 bits was rounded from; NULL for others. */
+static glow_value *
+unrounded(glow_builder *b, const glow_value *v)
+{
+    const glow_node *n = v && v->type->elem == GLOW_INT32Q ? v->def : NULL;
+
+    return n && (n->op == &glow_op_quantize ||
+                 n->op == &glow_op_rescalequantized)
+               ? to_floats(b, n->in[0])
+               : NULL;
+}
+
 static glow_value *
 expand_bias(glow_builder *b, bias c)
 {
-    glow_value *q;
+    glow_value *q = unrounded(b, c.v);
+
+    if (q)
+        return q;
 
     if (c.v && has_units(&c) && !is_in_units(&c)) {
         q = in_units(b, &c);
@@ -232,9 +261,11 @@ expand_bias(glow_builder *b, bias c)
             b, convertto, with_kind(b, c.v->type, GLOW_INDEX32), GLOW_IN(q));
     if (c.offsets && !glow_is_number(c.offsets, 0))
         q = GLOW_BUILD_PLAIN(b, sub, GLOW_IN(q, c.offsets));
-    return GLOW_BUILD_STATED(b, dequantizelinear,
-                             with_kind(b, c.v->type, GLOW_FLOAT),
-                             GLOW_IN(q, c.scales, NULL), .axis = 0);
+    return GLOW_BUILD_STATED(
+        b, dequantizelinear, with_kind(b, c.v->type, GLOW_FLOAT),
+        GLOW_IN(q, c.scales,
+                zero_points(b, NULL, c.scales->type, GLOW_INDEX32)),
+        .axis = 0);
 }
 
 static glow_value *
