@@ -9,6 +9,7 @@
  * node stops a callback that does not terminate.
  */
 
+#include "glow/state.h"
 #include "passes/run.h"
 
 #define REWRITES_PER_NODE 256
@@ -385,4 +386,18 @@ glow_erase_unused(glow_func *f)
         erase_unused(&d, d.queue[--d.count]);
     glow_arena_free(run.scratch);
     return before - f->count;
+}
+
+int
+glow_erase_unused_constants(glow_module *m)
+{
+    int count = 0;
+
+    GLOW_FOR_EACH_STORAGE(s, m)
+        if (s->is_constant && glow_is_unused(&s->value) &&
+            !glow_is_initial(s)) {
+            glow_storage_erase(s);
+            count++;
+        }
+    return count;
 }

@@ -193,6 +193,8 @@ GLOW_API void glow_builder_replace(glow_builder *b, glow_node *n, int i,
 
 /* Erases, backwards, pure nodes without users; returns how many. */
 GLOW_API int glow_erase_unused(glow_func *f);
+/* Erases constants that no node reads and no state begins as; returns how many. */
+GLOW_API int glow_erase_unused_constants(glow_module *m);
 
 /* The registry, as that of operators. */
 

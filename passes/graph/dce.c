@@ -17,21 +17,6 @@
  */
 
 #include "glow/pass.h"
-#include "glow/state.h"
-
-static int
-erase_unused_constants(glow_module *m)
-{
-    int count = 0;
-
-    GLOW_FOR_EACH_STORAGE(s, m)
-        if (s->is_constant && glow_is_unused(&s->value) &&
-            !glow_is_initial(s)) {
-            glow_storage_erase(s);
-            count++;
-        }
-    return count;
-}
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
@@ -41,7 +26,7 @@ run(glow_pass_run *pass, glow_func *f)
 
     int nodes = glow_erase_unused(f);
     int functions = glow_drop_uncalled(f->module, f);
-    int constants = erase_unused_constants(f->module);
+    int constants = glow_erase_unused_constants(f->module);
     bool files = glow_drop_unused_weights(f->module);
 
     glow_run_count(pass, "functions", functions);

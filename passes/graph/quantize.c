@@ -32,6 +32,8 @@
  * and functions (`@body`) that stay in float, between commas or blanks.  Nodes with values without a range stay in float too, under one
  * warning that counts them; with `assert` any operator left in float is an error.
  *
+ * Constants of floats that no operator reads any more are removed.
+ *
  * Not in any pipeline.  Batch normalization and constants are folded before profiling
  * (`-prepare`): a range of a value that is folded away later is of no use.
  */
@@ -585,8 +587,10 @@ check_options(quantizing *q)
                              glow_run_scratch(q->run));
 
     if (wrong)
-        return glow_error_at(glow_run_context(q->run), q->func->span, "E0430",
-                             "quantize: %s", wrong);
+        return glow_error_hint(
+            glow_run_context(q->run), q->func->span, "E0430",
+            "take precision=int8 or int16, or schema=asymmetric",
+            "quantize: %s", wrong);
     if (!any_range(q->func->module))
         return glow_error_hint(
             glow_run_context(q->run), q->func->span, "E0432",
@@ -642,8 +646,11 @@ run(glow_pass_run *pass, glow_func *f)
     for (int i = 0; i < z.q.count; i++)
         if (convert(&z, z.q.order[i]))
             result = GLOW_CHANGED;
-    if (result == GLOW_CHANGED)
+    if (result == GLOW_CHANGED) {
         glow_erase_unused(f);
+        glow_erase_unused_constants(f->module);
+        glow_drop_unused_weights(f->module);
+    }
     return report(&z) ? result : GLOW_FAILED;
 }
 

@@ -536,7 +536,13 @@ run(glow_pass_run *pass, glow_func *f)
     if (!glow_names_check(pass, f, "only", o->only) ||
         !glow_names_check(pass, f, "except", o->except))
         return GLOW_FAILED;
-    return glow_rewrite_each(pass, f, rows, NULL);
+    glow_result result = glow_rewrite_each(pass, f, rows, NULL);
+
+    if (result == GLOW_CHANGED) {
+        glow_erase_unused_constants(f->module);
+        glow_drop_unused_weights(f->module);
+    }
+    return result;
 }
 
 const glow_pass glow_pass_quantize_weights = {
