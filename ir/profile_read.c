@@ -32,7 +32,8 @@ wrong(const reader *r, const char *fmt, ...)
     va_start(ap, fmt);
     text = glow_arena_vprintf(r->arena, fmt, ap);
     va_end(ap);
-    return glow_error_at(r->ctx, r->at, "E0520", "%s", text);
+    return glow_error_hint(r->ctx, r->at, "E0520", GLOW_PROFILE_HINT, "%s",
+                           text);
 }
 
 /* The first place of `"text"` in the file behind `from`; else the file alone. */
@@ -274,8 +275,9 @@ refuse_text(const reader *r, const json_error_t *e)
 
     if (at > r->source->size)
         at = (uint32_t)r->source->size;
-    glow_error_at(r->ctx, (glow_span){r->source, at, at}, "E0520",
-                  "a profile is JSON, and this is none: %s", e->text);
+    glow_error_hint(r->ctx, (glow_span){r->source, at, at}, "E0520",
+                    GLOW_PROFILE_HINT,
+                    "a profile is JSON, and this is none: %s", e->text);
 }
 
 glow_profile *

@@ -49,9 +49,9 @@ wrong(const reader *r, size_t at, const char *fmt, ...)
     va_start(ap, fmt);
     text = glow_arena_vprintf(r->arena, fmt, ap);
     va_end(ap);
-    return glow_error_at(r->ctx,
-                         (glow_span){r->source, (uint32_t)at, (uint32_t)at},
-                         "E0520", "%s", text);
+    return glow_error_hint(r->ctx,
+                           (glow_span){r->source, (uint32_t)at, (uint32_t)at},
+                           "E0520", GLOW_PROFILE_HINT, "%s", text);
 }
 
 static char

@@ -470,9 +470,11 @@ run(glow_pass_run *pass, glow_func *f)
     if (w.f && w.f != f)
         return GLOW_UNCHANGED;
     if (!w.f || w.f->is_program) {
-        glow_error(w.ctx, "E0521",
-                   "the profile is of @%s, and the module has no such function",
-                   w.profile->function ? w.profile->function : "?");
+        glow_error_hint(
+            w.ctx, f->span, "E0521",
+            "profile the text that is quantized: glow-run -dump-profile=FILE",
+            "the profile is of @%s, and the module has no such function",
+            w.profile->function ? w.profile->function : "?");
         return GLOW_FAILED;
     }
     w.funcs = glow_callees(w.arena, w.f, &w.n_funcs);
