@@ -333,12 +333,17 @@ nearest(const work *w)
     return near ? glow_arena_printf(w->arena, "nearest is %s", near) : NULL;
 }
 
+static const char anew[] =
+    "profile the text that is quantized: glow-run -dump-profile=FILE";
+
 static bool
 of_another_graph(const work *w)
 {
+    const char *hint = nearest(w);
+
     return glow_error_hint(
-        w->ctx, w->unknown ? w->unknown->span : (glow_span){0}, "E0521",
-        nearest(w),
+        w->ctx, w->unknown ? w->unknown->span : w->f->span, "E0521",
+        hint ? hint : anew,
         "no value of @%s is in the profile%s%s: there the first is %s, here %s",
         w->f->name, w->profile->function ? " of @" : "",
         w->profile->function ? w->profile->function : "",
@@ -471,8 +476,7 @@ run(glow_pass_run *pass, glow_func *f)
         return GLOW_UNCHANGED;
     if (!w.f || w.f->is_program) {
         glow_error_hint(
-            w.ctx, f->span, "E0521",
-            "profile the text that is quantized: glow-run -dump-profile=FILE",
+            w.ctx, f->span, "E0521", anew,
             "the profile is of @%s, and the module has no such function",
             w.profile->function ? w.profile->function : "?");
         return GLOW_FAILED;
