@@ -4,6 +4,7 @@
 #include "glow/quantize.h"
 #include "ir/base/context.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -399,17 +400,20 @@ check_strides(const glow_type *t, glow_arena *a)
     return NULL;
 }
 
-/* Scale and offset: 0 has an element, and rounding adds an offset that is one. */
+/*
+ * Scale and offset: 0 has an element, and rounding adds an offset that is one.  Scales
+ * are normal floats, since some processors flush subnormal ones.
+ */
 static const char *
 check_quantized(const glow_type *t, glow_arena *a)
 {
     int64_t least = glow_quantized_least(t->elem);
     int64_t most = glow_quantized_most(t->elem);
 
-    if (!(t->scale > 0 && isfinite(t->scale)))
+    if (!(t->scale >= FLT_MIN && isfinite(t->scale)))
         return glow_arena_printf(
-            a, "the scale is %g, but must be a finite number above 0",
-            (double)t->scale);
+            a, "the scale is %g, but must be finite and from %g on",
+            (double)t->scale, (double)FLT_MIN);
     if (t->offset < least || t->offset > most)
         return glow_arena_printf(
             a,
