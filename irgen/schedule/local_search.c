@@ -176,7 +176,7 @@ improve_window(local_search *m, uint32_t first, uint32_t end, int64_t live,
 
     given = (int64_t)PER_TASK * (end - first);
     given = left = given < *m->steps ? given : *m->steps;
-    glow_order_segments_offer(m->a, parts, net->given, peak, "given");
+    glow_order_segments_offer(parts, net->given, peak, "given");
     glow_order_search(m->a, parts, true, least > m->bound ? least : m->bound,
                       &left);
     *m->steps -= given - left;

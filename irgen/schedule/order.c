@@ -81,7 +81,7 @@ search_contracted(glow_arena *a, glow_order_segments *segments, bool exact,
             tasks[n++] = *task;
     out->steps = o.steps;
     out->bound = o.bound;
-    glow_order_segments_offer(a, segments, tasks, o.bound,
+    glow_order_segments_offer(segments, tasks, o.bound,
                               is_rule(o.by) ? "chains" : o.by);
     return true;
 }
@@ -98,7 +98,8 @@ search(glow_arena *a, glow_order_segments *segments, bool exact,
     out->bound = glow_order_search(a, segments, true, out->bound, &left);
     out->steps -= few - left;
     if (glow_order_segments_worst(segments)->cost.peak > out->bound &&
-        out->steps > 0 && !search_contracted(a, segments, exact, out))
+        (out->steps <= segments->net->n_tasks ||
+         !search_contracted(a, segments, exact, out)))
         out->bound =
             glow_order_search(a, segments, exact, out->bound, &out->steps);
 }
@@ -117,7 +118,7 @@ release(glow_arena *a, glow_order_segments *segments, glow_order *out)
             break;
         tasks =
             glow_order_release(a, segments->net, segments->tasks, had, &left);
-        glow_order_segments_offer(a, segments, tasks, out->bound, "release");
+        glow_order_segments_offer(segments, tasks, out->bound, "release");
         peak = glow_order_segments_worst(segments)->cost.peak;
     } while (peak < had);
     out->steps -= most - left;
@@ -133,7 +134,7 @@ find_best(glow_arena *a, const glow_order_net *net, bool exact,
 
     for (int s = GLOW_ORDER_GIVEN; s < GLOW_ORDER_EXACT; s++) {
         orders[s] = rules[s](a, net);
-        glow_order_segments_offer(a, segments, orders[s], enough,
+        glow_order_segments_offer(segments, orders[s], enough,
                                   glow_order_strategies[s]);
     }
     out->tasks = segments->tasks;
@@ -150,7 +151,7 @@ find_best(glow_arena *a, const glow_order_net *net, bool exact,
     out->by = glow_order_segments_worst(segments)->by;
     enough = glow_order_segments_worst(segments)->cost.peak;
     for (int s = GLOW_ORDER_GIVEN; s < GLOW_ORDER_EXACT; s++)
-        glow_order_segments_offer(a, segments, orders[s], enough,
+        glow_order_segments_offer(segments, orders[s], enough,
                                   glow_order_strategies[s]);
     glow_order_reduce_area(a, net, out->tasks, enough);
 }

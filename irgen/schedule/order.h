@@ -75,6 +75,8 @@ typedef struct glow_order_effect {
 } glow_order_effect;
 
 glow_order_walk *glow_order_walk_new(glow_arena *a, const glow_order_net *net);
+/* Back to the state in which no task has run. */
+void glow_order_begin(glow_order_walk *w);
 glow_order_effect glow_order_try(glow_order_walk *w, uint32_t task);
 void glow_order_do(glow_order_walk *w, uint32_t task);
 void glow_order_undo(glow_order_walk *w, uint32_t task); /* the last run */

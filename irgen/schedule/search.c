@@ -248,6 +248,7 @@ glow_order_search(glow_arena *a, glow_order_segments *segments, bool exact,
                   int64_t bound, int64_t *steps)
 {
     const glow_order_net *net = segments->net;
+    glow_order_segment *worst = glow_order_segments_worst(segments);
     search s = {.a = a,
                 .segments = segments,
                 .exact = exact,
@@ -255,15 +256,14 @@ glow_order_search(glow_arena *a, glow_order_segments *segments, bool exact,
                 .bound = bound,
                 .steps = *steps};
 
-    if (segments->n == 0 ||
-        glow_order_segments_worst(segments)->cost.peak <= bound)
+    if (segments->n == 0 || worst->cost.peak <= bound || *steps < worst->n)
         return bound;
     s.scratch = glow_arena_new();
     s.found = GLOW_NEW_ARRAY(a, uint32_t, (size_t)net->n_tasks + 1);
     add_way(&s, FORWARD, net, net->given);
     add_way(&s, BACKWARD, glow_order_net_reversed(a, net),
             reversed_order(a, net));
-    search_segment(&s, glow_order_segments_worst(segments));
+    search_segment(&s, worst);
     for (uint32_t i = 0; i < segments->n; i++)
         search_segment(&s, &segments->items[i]);
     glow_arena_free(s.scratch);

@@ -200,7 +200,8 @@ typedef struct glow_order_segment {
 
 typedef struct glow_order_segments {
     const glow_order_net *net;
-    uint32_t *tasks; /* the incumbent order */
+    glow_order_walk *walk; /* of offers */
+    uint32_t *tasks;       /* the incumbent order */
     glow_order_segment *items;
     uint32_t n;
 } glow_order_segments;
@@ -220,7 +221,7 @@ uint32_t *glow_order_release(glow_arena *a, const glow_order_net *net,
  * Replaces the order of each segment by that of `tasks` where it is better: a
  * lower peak, or, if both peaks are at most `enough` or equal, a smaller area.
  */
-void glow_order_segments_offer(glow_arena *a, glow_order_segments *segments,
+void glow_order_segments_offer(glow_order_segments *segments,
                                const uint32_t *tasks, int64_t enough,
                                const char *by);
 
@@ -232,7 +233,8 @@ glow_order_segment *glow_order_segments_worst(glow_order_segments *segments);
 /*
  * Improves the incumbent order of `segments` within the steps; if `exact`, all
  * of them go to the search that proves.  Returns a lower bound of the peak of
- * every order, at least `bound`.
+ * every order, at least `bound`.  In fewer steps than the worst segment has tasks
+ * nothing is searched, since no order of it would be complete.
  */
 int64_t glow_order_search(glow_arena *a, glow_order_segments *segments,
                           bool exact, int64_t bound, int64_t *steps);

@@ -49,6 +49,7 @@ glow_order_segments_new(glow_arena *a, const glow_order_net *net)
     uint8_t *marks = GLOW_NEW_ARRAY(a, uint8_t, (size_t)n + 1);
 
     segments->net = net;
+    segments->walk = glow_order_walk_new(a, net);
     segments->tasks =
         glow_arena_copy(a, net->given, ((size_t)n + 1) * sizeof(uint32_t));
     segments->items = GLOW_NEW_ARRAY(a, glow_order_segment, (size_t)n + 1);
@@ -75,11 +76,12 @@ is_better(glow_order_cost x, glow_order_cost y, int64_t enough)
 }
 
 void
-glow_order_segments_offer(glow_arena *a, glow_order_segments *segments,
-                          const uint32_t *tasks, int64_t enough, const char *by)
+glow_order_segments_offer(glow_order_segments *segments, const uint32_t *tasks,
+                          int64_t enough, const char *by)
 {
-    glow_order_walk *w = glow_order_walk_new(a, segments->net);
+    glow_order_walk *w = segments->walk;
 
+    glow_order_begin(w);
     for (uint32_t i = 0; i < segments->n; i++) {
         glow_order_segment *segment = &segments->items[i];
         glow_order_cost c =

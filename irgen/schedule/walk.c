@@ -33,14 +33,25 @@ glow_order_walk_new(glow_arena *a, const glow_order_net *net)
     w->place = GLOW_NEW_ARRAY(a, uint32_t, n);
     w->left = GLOW_NEW_ARRAY(a, uint32_t, m);
     w->taken = GLOW_NEW_ARRAY(a, uint64_t, m);
+    glow_order_begin(w);
+    return w;
+}
+
+void
+glow_order_begin(glow_order_walk *w)
+{
+    const glow_order_net *net = w->net;
+
+    w->live = 0;
+    w->count = w->n_ready = 0;
     for (uint32_t b = 0; b < net->n_buffers; b++)
         w->left[b] = net->users.first[b + 1] - net->users.first[b];
     for (uint32_t i = 0; i < net->n_tasks; i++) {
+        w->ran[i] = false;
         w->waits[i] = net->before.first[i + 1] - net->before.first[i];
         if (w->waits[i] == 0)
             add_ready(w, i);
     }
-    return w;
 }
 
 static bool
@@ -166,13 +177,14 @@ glow_order_run(glow_order_walk *w, const uint32_t *tasks, uint32_t n)
 
 /* Sets the buffers that are live while the task at `out->at` runs. */
 static void
-list_live(glow_arena *a, const glow_order_net *net, const uint32_t *tasks,
+list_live(glow_arena *a, glow_order_walk *w, const uint32_t *tasks,
           glow_order_use *out)
 {
-    glow_order_walk *w = glow_order_walk_new(a, net);
+    const glow_order_net *net = w->net;
     bool *alive = GLOW_NEW_ARRAY(a, bool, (size_t)net->n_buffers + 1);
     uint32_t task = tasks[out->at];
 
+    glow_order_begin(w);
     for (uint32_t k = 0; k < out->at; k++)
         glow_order_do(w, tasks[k]);
     for (uint32_t b = 0; b < net->n_buffers; b++)
@@ -213,7 +225,7 @@ glow_order_measure(glow_arena *a, const glow_order_problem *p,
             use.area = INT64_MAX;
     }
     if (p->n_tasks > 0)
-        list_live(a, net, tasks, &use);
+        list_live(a, w, tasks, &use);
     *out = use;
     return true;
 }
