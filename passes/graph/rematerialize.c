@@ -25,8 +25,15 @@
  * afterwards, so that cse, which leaves scheduled functions alone, does not
  * undo the clones.
  *
+ * Each choice depends on the bytes beyond the target, and a search that aims at less
+ * often finds cheaper clones.  Every search ends once the limit is met, and its result
+ * is valid for any larger limit.  So the search is made for the limit, then for targets
+ * below it, which are 1 / GRID of the first peak apart, the same for all limits, as long
+ * as each adds fewer operations than the one before.  The best is made again.
+ *
  * Time: a schedule for each trial, of which there are at most TRIALS for a
- * clone.
+ * clone, in each of at most TARGETS + 2 searches, mostly three; no search begins
+ * behind MOST_WORK nodes of all schedules before.
  */
 
 #include <inttypes.h>
@@ -47,6 +54,9 @@ enum {
     TRIALS = 16,     /* of a step */
     MOST_NODES = 32, /* that are cloned for one result */
     LEAST_PART = 64, /* of the bytes beyond the limit, in a result */
+    GRID = 64,       /* targets from the first peak to 0 */
+    TARGETS = 4,     /* below the limit */
+    MOST_WORK = 1 << 20,
     BOUND_STEPS = 100000000
 };
 
@@ -74,8 +84,11 @@ typedef struct remat {
     glow_builder *builder;
     glow_schedule schedule;
     int64_t most, left; /* budget of flops, and what remains of it */
-    int64_t target;     /* the peak to be reached */
+    int64_t target;     /* the peak aimed at */
+    int64_t work;       /* nodes of all schedules so far */
+    int64_t incumbent;  /* `left` of the best trial so far */
     bool only_asks;     /* undo every clone */
+    bool is_trial;      /* of a search that is undone, and leaves no remarks */
     glow_value *made;   /* the last clone */
     kept *kept;
     size_t n_kept, cap_kept;
@@ -112,6 +125,7 @@ find_schedule(remat *r)
     glow_schedule_options how = glow_schedule_defaults;
 
     how.budget = o->budget;
+    r->work += r->f->count;
     return glow_schedule_find(r->run, r->f, &how, &r->schedule);
 }
 
@@ -359,7 +373,7 @@ try_clone(remat *r, const candidate *c, height *now, bool *failed)
     if (find_schedule(r)) {
         *now = height_of(&r->schedule, r->target);
         if (is_lower(*now, height_of(&had, r->target)) && !r->only_asks &&
-            glow_run_may_rewrite(r->run)) {
+            (r->is_trial || glow_run_may_rewrite(r->run))) {
             r->made = clones[c->count - 1]->out[0];
             return true;
         }
@@ -381,6 +395,8 @@ keep(remat *r, const candidate *c, int64_t peak)
     r->kept[r->n_kept++] = (kept){root, r->made, c->flops};
     r->left -= c->flops;
     put_in_order(r->f, r->schedule.nodes, r->schedule.count);
+    if (r->is_trial)
+        return true;
     glow_run_count(r->run, "clones", c->count);
     glow_run_remark(r->run, c->value->def, true,
                     "computes it again for %%%s, with %d nodes: the peak falls "
@@ -468,15 +484,16 @@ is_within(const remat *r, int64_t limit, int64_t *placed)
 }
 
 /* Steps until the limit is met or nothing helps; false if there were none.  The
- * target is the limit less the bytes that a placement loses between buffers. */
+ * target becomes at most the limit less the bytes that a placement loses between
+ * buffers. */
 static bool
 lower_peak(remat *r, int64_t limit, bool *failed)
 {
     bool changed = false;
     int64_t placed;
 
-    r->target = limit;
-    while (!*failed && !is_within(r, limit, &placed)) {
+    while (!*failed && !(r->is_trial && r->left <= r->incumbent) &&
+           !is_within(r, limit, &placed)) {
         int64_t most = r->schedule.peak - (placed - limit);
 
         if (r->schedule.peak <= limit && most < r->target)
@@ -533,10 +550,12 @@ merge(remat *r, size_t k, glow_value *other, int64_t limit)
     glow_replace_uses(v, other);
     if (find_schedule(r) && is_within(r, limit, &placed)) {
         put_in_order(r->f, r->schedule.nodes, r->schedule.count);
-        glow_run_remark(r->run, v->def, true,
-                        "is not needed after all: its users take %%%s",
-                        other->def->name);
-        glow_run_count(r->run, "dropped", 1);
+        if (!r->is_trial) {
+            glow_run_remark(r->run, v->def, true,
+                            "is not needed after all: its users take %%%s",
+                            other->def->name);
+            glow_run_count(r->run, "dropped", 1);
+        }
         erase_unused(r, v);
         return find_schedule(r);
     }
@@ -591,6 +610,102 @@ report(const remat *r, const glow_order_again *again, int64_t flops)
                   flops > 0 ? 100 * (double)spent / (double)flops : 0, bound);
 }
 
+/* The function as it was given. */
+typedef struct given {
+    glow_numbering numbers;   /* of its nodes */
+    glow_node **nodes;        /* in order */
+    glow_value ***in, **pred; /* by node */
+    uint32_t count;
+    glow_schedule schedule;
+} given;
+
+static given
+note_given(const remat *r)
+{
+    glow_arena *a = glow_run_scratch(r->run);
+    size_t count = (size_t)r->f->count;
+    given g = {.numbers = glow_number_nodes(a, r->f),
+               .nodes = GLOW_NEW_ARRAY(a, glow_node *, count),
+               .in = GLOW_NEW_ARRAY(a, glow_value **, count),
+               .pred = GLOW_NEW_ARRAY(a, glow_value *, count),
+               .schedule = r->schedule};
+
+    GLOW_FOR_EACH_NODE(n, r->f) {
+        g.in[g.count] =
+            glow_arena_copy(a, n->in, (size_t)n->n_in * sizeof *n->in);
+        g.pred[g.count] = n->pred;
+        g.nodes[g.count++] = n;
+    }
+    return g;
+}
+
+/* Gives the nodes their operands again, and erases all others. */
+static void
+restore(remat *r, const given *g)
+{
+    for (uint32_t k = 0; k < g->count; k++) {
+        glow_node *n = g->nodes[k];
+
+        for (int i = 0; i < n->n_in; i++)
+            if (n->in[i] != g->in[k][i])
+                glow_set_operand(n, i, g->in[k][i]);
+        if (n->pred != g->pred[k])
+            glow_set_pred(n, g->pred[k]);
+    }
+    for (glow_node *n = r->f->last, *prev; n; n = prev) {
+        prev = n->prev;
+        if (glow_number_of(&g->numbers, n) == GLOW_UNNUMBERED)
+            glow_node_erase(n);
+    }
+    put_in_order(r->f, g->nodes, g->count);
+    r->schedule = g->schedule;
+    r->left = r->most;
+    r->n_kept = 0;
+}
+
+/* Clones for a peak of `target`, until the limit is met; false if there are none. */
+static bool
+search(remat *r, int64_t limit, int64_t target, bool *failed)
+{
+    bool changed;
+    int64_t placed;
+
+    r->target = target;
+    put_in_order(r->f, r->schedule.nodes, r->schedule.count);
+    changed = lower_peak(r, limit, failed);
+    if (changed && !*failed && is_within(r, limit, &placed))
+        prune(r, limit);
+    return changed;
+}
+
+/* The target, of the limit and those of the grid below it, whose search adds the fewest
+ * operations within the limit; the limit if none is within it, or *failed.  No target
+ * follows one that is no better than the one before it. */
+static int64_t
+best_target(remat *r, const given *g, int64_t limit, bool *failed)
+{
+    int64_t step = g->schedule.peak / GRID + 1, target = limit, best = limit;
+    int64_t placed;
+    bool better = true;
+
+    r->is_trial = true;
+    r->incumbent = -1;
+    for (int k = 0; better && !*failed; k++) {
+        (void)search(r, limit, target, failed);
+        better =
+            !*failed && is_within(r, limit, &placed) && r->left > r->incumbent;
+        if (better) {
+            best = target;
+            r->incumbent = r->left;
+        }
+        restore(r, g);
+        target = (limit - 1) / step * step - k * step;
+        better &= k < TARGETS && target > 0 && r->work < MOST_WORK;
+    }
+    r->is_trial = false;
+    return best;
+}
+
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
@@ -599,7 +714,7 @@ run(glow_pass_run *pass, glow_func *f)
     remat r = {.run = pass, .f = f};
     glow_result result = GLOW_UNCHANGED;
     bool failed = false;
-    int64_t placed;
+    int64_t placed, target;
     glow_cost cost = glow_func_cost(f);
 
     if (limit == 0)
@@ -614,25 +729,18 @@ run(glow_pass_run *pass, glow_func *f)
         return GLOW_UNCHANGED;
     glow_order_again *again =
         glow_schedule_again(pass, f, glow_schedule_defaults.align, can_clone);
-    glow_node **before =
-        GLOW_NEW_ARRAY(glow_run_scratch(pass), glow_node *, f->count);
-    uint32_t count = 0;
+    given g = note_given(&r);
 
-    GLOW_FOR_EACH_NODE(n, f)
-        before[count++] = n;
-    put_in_order(f, r.schedule.nodes, r.schedule.count);
-    if (lower_peak(&r, limit, &failed)) {
+    target = best_target(&r, &g, limit, &failed);
+    if (!failed && search(&r, limit, target, &failed))
         result = GLOW_CHANGED;
-        if (!failed && is_within(&r, limit, &placed))
-            prune(&r, limit);
-    }
     if (failed)
         return GLOW_FAILED;
     report(&r, again, cost.flops);
     if (result == GLOW_CHANGED)
         f->scheduled = true;
     else
-        put_in_order(f, before, count);
+        restore(&r, &g);
     return result;
 }
 
