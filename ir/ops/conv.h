@@ -19,6 +19,20 @@ bool glow_convolution_infer_quantized(const glow_node *n,
                                       const glow_convolution *c,
                                       bool by_channel, glow_type out[]);
 int64_t glow_convolution_flops(const glow_node *n);
+/* The fields of glow_convolution. */
+#define GLOW_CONVOLUTION_ATTRS                                               \
+    {GLOW_FIELD(glow_convolution, kernels, GLOW_DIMS,                        \
+                "the size of a filter, per spatial axis"),                   \
+     GLOW_FIELD(glow_convolution, strides, GLOW_DIMS,                        \
+                "from one result to the next, in elements of Input"),        \
+     GLOW_FIELD(glow_convolution, pads, GLOW_DIMS,                           \
+                "zeros before each spatial axis, then after each"),          \
+     GLOW_FIELD(glow_convolution, group, GLOW_INT64,                         \
+                "how many groups the channels fall into; each is convolved " \
+                "by itself"),                                                \
+     GLOW_FIELD_DEFAULT(glow_convolution, dilation, GLOW_DIMS,               \
+                        "from one element of a filter to the next, in "      \
+                        "elements of Input; `[]`: all 1")}
 /* Sums in double; in[2] may be NULL.  `sums`: of quantized elements, else NULL. */
 void glow_convolve(const glow_convolution *c, glow_tensor *const in[],
                    const glow_tensor *out, const glow_sums *sums);

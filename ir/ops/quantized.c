@@ -51,18 +51,7 @@ const glow_op glow_op_channelwisequantizedconvolution = {
     .out = {{"Result", GLOW_TENSOR,
              "y, of shape [N, spatial.., O]; the stated kind, scale and "
              "offset"}},
-    .attrs = {GLOW_FIELD(glow_convolution, kernels, GLOW_DIMS,
-                         "the size of a filter, per spatial axis"),
-              GLOW_FIELD(glow_convolution, strides, GLOW_DIMS,
-                         "from one result to the next, in elements of Input"),
-              GLOW_FIELD(glow_convolution, pads, GLOW_DIMS,
-                         "zeros before each spatial axis, then after each"),
-              GLOW_FIELD(glow_convolution, group, GLOW_INT64,
-                         "how many groups the channels fall into; each is "
-                         "convolved by itself"),
-              GLOW_FIELD_DEFAULT(glow_convolution, dilation, GLOW_DIMS,
-                                 "from one element of a filter to the next, in "
-                                 "elements of Input; `[]`: all 1")},
+    .attrs = GLOW_CONVOLUTION_ATTRS,
     .defaults = &(const glow_convolution){.dilation = {.rank = 0}},
     .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION | GLOW_STATED,
     .infer = channelwise_infer,
