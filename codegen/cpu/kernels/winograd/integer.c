@@ -254,39 +254,40 @@ typedef struct output {
     int live;
 } output;
 
-/* Lines of a tile that are results. */
+/* True if all lines of all tiles are results. */
+static bool
+has_whole_tiles(const cpu_winograd *w)
+{
+    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m_w * w->apart_h;
+
+    return last + (w->m_w - 1) * w->apart_h < w->out_h;
+}
+
+/* Lines of the tile that are results, or more than it has. */
 static cg_value
 live_lines(const cpu_winograd_maker *m)
 {
     cg *g = m->j->g;
     const cpu_winograd *w = &m->w;
-    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m_w * w->apart_h;
-    cg_value below;
+    cg_value below = cg_sub(g, cg_i64(g, w->out_h + w->apart_h - 1), m->y);
 
-    if (last + (w->m_w - 1) * w->apart_h < w->out_h)
-        return cg_i64(g, w->m_w);
-    below = cg_sub(g, cg_i64(g, w->out_h + w->apart_h - 1), m->y);
-    return glow_cg_imin(g, cg_over(g, below, w->apart_h), cg_i64(g, w->m_w));
+    return cg_over(g, below, w->apart_h);
 }
 
-/* Stores line `line` of a tile, from `half`, the sums after the transform of columns. */
+/* Stores line `line` of a tile, whose sums `x` are those after the transform of columns. */
 static void
-finish_line(const maker *k, const output *o, cg_value line, const bool *exists,
-            const grid *half)
+finish_line(const maker *k, const output *o, int line, const bool *exists,
+            cg_value const *x)
 {
     cg *g = k->m.j->g;
     const cpu_winograd *w = &k->m.w;
     const cpu_integer *s = &k->x->s;
-    LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
     int64_t pixel = s->out_pixel * glow_cg_bytes(s->y);
-    cg_value at =
-        glow_cg_at(g, o->at, cg_mulc(g, line, w->apart_h * w->out_w * pixel));
-    cg_value x[CPU_INTEGER_POINTS], y[CPU_INTEGER_POINTS];
+    cg_value at = glow_cg_atc(g, o->at, line * w->apart_h * w->out_w * pixel);
+    cg_value y[CPU_INTEGER_POINTS];
     cpu_integer_result result[CPU_INTEGER_POINTS];
     int count = 0;
 
-    for (int c = 0; c < w->n_w; c++)
-        x[c] = glow_cg_load_raw(g, t, point_at(g, half, line, cg_i64(g, c)));
     glow_cpu_integer_form_output(g, w->m_w, x, y);
     for (int c = 0; c < w->m_w; c++) {
         cg_value sum = glow_cpu_integer_form_divide(g, w->m_w, line, c, y[c]);
@@ -295,18 +296,16 @@ finish_line(const maker *k, const output *o, cg_value line, const bool *exists,
             result[count++] = (cpu_integer_result){
                 .ratio = o->column.ratio,
                 .at = glow_cg_atc(g, at, c * w->apart_w * pixel),
-                .sum = sum,
+                .sum = cg_iadd(g, sum, o->column.start),
                 .row = c,
                 .live = o->live};
     }
-    for (int c = 0; c < count; c++)
-        result[c].sum = cg_iadd(g, result[c].sum, o->column.start);
     glow_cpu_integer_store(g, s, result, count);
 }
 
-/* A' of the columns of vector `v` of the panel. */
+/* to[line][column] = A' of the columns of vector `v` of the panel. */
 static void
-transform_sums(const maker *k, cg_value v, const grid *to)
+transform_sums(const maker *k, cg_value v, cg_value (*to)[CPU_INTEGER_POINTS])
 {
     cg *g = k->m.j->g;
     const cpu_winograd *w = &k->m.w;
@@ -314,18 +313,36 @@ transform_sums(const maker *k, cg_value v, const grid *to)
     LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
     cg_value x[CPU_INTEGER_POINTS], y[CPU_INTEGER_POINTS];
     cg_value from = cg_affine(g, k->m.tile, w->out_pitch, v, s->lanes * 4);
-    cg_loop columns;
 
     from = glow_cg_at(g, k->m.products, from);
-    glow_cg_for(g, &columns, w->n_w);
-    from = glow_cg_at(g, from, cg_mulc(g, columns.i, w->out_plane));
-    for (int i = 0; i < w->n_w; i++)
-        x[i] = glow_cg_load_raw(
-            g, t, glow_cg_atc(g, from, i * w->n_w * w->out_plane));
-    glow_cpu_integer_form_output(g, w->m_w, x, y);
-    for (int i = 0; i < w->m_w; i++)
-        glow_cg_store_raw(g, y[i], point_at(g, to, cg_i64(g, i), columns.i));
-    glow_cg_loop_end(g, &columns, NULL);
+    for (int c = 0; c < w->n_w; c++) {
+        for (int i = 0; i < w->n_w; i++)
+            x[i] = glow_cg_load_raw(
+                g, t, glow_cg_atc(g, from, (i * w->n_w + c) * w->out_plane));
+        glow_cpu_integer_form_output(g, w->m_w, x, y);
+        for (int i = 0; i < w->m_w; i++)
+            to[i][c] = y[i];
+    }
+}
+
+/* The lines of a tile, from `half`, that are results. */
+static void
+finish_lines(const maker *k, const output *o, const bool *exists,
+             cg_value (*half)[CPU_INTEGER_POINTS])
+{
+    cg *g = k->m.j->g;
+    bool whole = has_whole_tiles(&k->m.w);
+    cg_value live = whole ? NULL : live_lines(&k->m);
+    cg_if is_live;
+
+    for (int line = 0; line < k->m.w.m_w; line++) {
+        if (!whole)
+            glow_cg_if(g, &is_live,
+                       cg_icmp(g, LLVMIntSLT, cg_i64(g, line), live));
+        finish_line(k, o, line, exists, half[line]);
+        if (!whole)
+            glow_cg_end_if(g, &is_live);
+    }
 }
 
 /* Vector `v` of the panel, of which `live` lanes are channels. */
@@ -337,12 +354,11 @@ transform_output(const maker *k, const cpu_span *span, cg_value v, int live)
     const cpu_winograd *w = &m->w;
     const cpu_integer *s = &k->x->s;
     int64_t columns = glow_cpu_winograd_integer_columns(k->x);
-    grid half = grid_of(g, glow_cg_vector(g->i32, s->lanes), 4 * s->lanes);
+    cg_value half[CPU_INTEGER_POINTS][CPU_INTEGER_POINTS];
     cg_value channel = cg_add(g, k->channel, cg_mulc(g, v, s->lanes));
     cg_value at = cg_add(g, cg_mulc(g, m->image, w->out_h), m->y);
     cg_value column, packed;
     output o = {.live = live};
-    cg_loop lines;
 
     at = cg_add(g, cg_mulc(g, at, w->out_w), m->x);
     at = cg_affine(g, at, s->out_pixel, m->group, s->outputs);
@@ -353,10 +369,8 @@ transform_output(const maker *k, const cpu_span *span, cg_value v, int live)
         glow_cg_atc(g, m->j->packed, glow_cpu_winograd_integer_weights(k->x));
     o.column =
         glow_cpu_integer_load_column(g, s, s->lanes, packed, columns, column);
-    transform_sums(k, v, &half);
-    glow_cg_loop_guarded(g, &lines, cg_i64(g, 0), live_lines(m), 1, NULL, 0);
-    finish_line(k, &o, lines.i, span->run.valid, &half);
-    glow_cg_loop_end(g, &lines, NULL);
+    transform_sums(k, v, half);
+    finish_lines(k, &o, span->run.valid, half);
 }
 
 static void

@@ -109,8 +109,8 @@ void glow_cpu_integer_form_input(cg *g, int m, cg_value const *x, cg_value *y);
 int glow_cpu_integer_form_constant(int m);
 /* y = A' x: m vectors of n, of i32, modulo 2^32. */
 void glow_cpu_integer_form_output(cg *g, int m, cg_value const *x, cg_value *y);
-/* y of the product T of two such transforms, for result j of line `line`, an i64. */
-cg_value glow_cpu_integer_form_divide(cg *g, int m, cg_value line, int j,
+/* y of the product T of two such transforms, for result j of line `line`. */
+cg_value glow_cpu_integer_form_divide(cg *g, int m, int line, int j,
                                       cg_value t);
 /* to[i * n + j] = (G w G')[i][j], w[3 * row + column]. */
 void glow_cpu_integer_form_weights(int m, const int *w, int *to);

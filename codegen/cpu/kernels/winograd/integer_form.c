@@ -84,26 +84,21 @@ glow_cpu_integer_form_output(cg *g, int m, cg_value const *x, cg_value *y)
 }
 
 /* The power of 2 of the factor of line i of A', of 24, 12, 6 or 6: 3, 2, 1 or 1. */
-static cg_value
-twos_of(cg *g, cg_value line)
+static int
+twos_of(int line)
 {
-    return glow_cg_imax(g, cg_sub(g, cg_i64(g, 3), line), cg_i64(g, 1));
+    return line < 2 ? 3 - line : 1;
 }
 
 cg_value
-glow_cpu_integer_form_divide(cg *g, int m, cg_value line, int j, cg_value t)
+glow_cpu_integer_form_divide(cg *g, int m, int line, int j, cg_value t)
 {
     LLVMTypeRef type = LLVMTypeOf(t);
-    cg_value bits;
+    int bits = m == 2 ? 2 : twos_of(line) + twos_of(j);
 
-    if (m == 2)
-        return LLVMBuildAShr(g->builder, t, glow_cg_int(type, 2), "");
-    bits = twos_of(g, line);
-    bits = cg_add(g, bits, twos_of(g, cg_i64(g, j)));
-    bits = LLVMBuildTrunc(g->builder, bits, g->i32, "");
-    t = cg_imul(g, t, glow_cg_int(type, 0x38e38e39)); /* 1 / 9 */
-    return LLVMBuildAShr(g->builder, t,
-                         glow_cg_splat(g, bits, glow_cg_lanes(type)), "");
+    if (m == 4)
+        t = cg_imul(g, t, glow_cg_int(type, 0x38e38e39)); /* 1 / 9 */
+    return LLVMBuildAShr(g->builder, t, glow_cg_int(type, bits), "");
 }
 
 void
