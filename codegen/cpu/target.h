@@ -69,6 +69,7 @@ typedef struct cpu_target {
     int winograd; /* glow_winograd */
     int parts;    /* glow_parts */
     int packing;  /* glow_packing */
+    int strassen; /* glow_strassen */
     bool exact;   /* rounds as the interpreter: no FMA, no reciprocals */
     bool flush;   /* subnormal numbers are zeros: see flush.h */
     /* Choices that replace the default kernels, by glow_cpu_key, or NULL; see

@@ -35,6 +35,15 @@ typedef enum glow_parts {
     GLOW_PARTS_SIX, /* as AUTO, by six products of three parts */
 } glow_parts;
 
+/*
+ * Strassen's algorithm within products of float by constants, and 1 x 1 convolutions: an
+ * eighth fewer multiplications, and an error relative to the largest numbers around.
+ */
+typedef enum glow_strassen {
+    GLOW_STRASSEN_AUTO, /* where it is expected to take less time */
+    GLOW_STRASSEN_OFF,
+} glow_strassen;
+
 /* Elements of 8 bits of constant weights, for processors that multiply 16. */
 typedef enum glow_packing {
     GLOW_PACKING_FAST,  /* widened where that takes less time */
@@ -56,9 +65,10 @@ typedef struct glow_cpu_options {
      * in `profile`, writes of the trace count as the step's.  Only of `load`.
      */
     bool red_zones;
-    float grain; /* seconds of work worth a part of its own; 0: 2.5e-6 */
-    int weights; /* glow_bundle_weights */
-    int packing; /* glow_packing */
+    float grain;  /* seconds of work worth a part of its own; 0: 2.5e-6 */
+    int weights;  /* glow_bundle_weights */
+    int packing;  /* glow_packing */
+    int strassen; /* glow_strassen */
 } glow_cpu_options;
 
 GLOW_END

@@ -130,6 +130,52 @@ products_agree(void **state)
             }
 }
 
+static void
+large_product_agrees(const glow_target_options *target, int64_t m, int64_t d,
+                     int64_t n)
+{
+    fixture t = {.constants = true, .target = target};
+
+    begin(&t);
+
+    glow_value *a = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(m, d));
+    glow_value *b = weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(d, n));
+    glow_value *c = weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(n));
+    glow_value *x = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(1, 1, m, d));
+    glow_value *f = weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(n, 1, 1, d));
+    glow_value *y = GLOW_BUILD_PLAIN(t.b, matmul, GLOW_IN(a, b));
+
+    save(&t, GLOW_BUILD_PLAIN(t.b, relu, GLOW_IN(y)));
+    y = GLOW_BUILD(t.b, fullyconnected, GLOW_IN(a, b, c), .axis = 1);
+    save(&t, GLOW_BUILD_PLAIN(t.b, tanh, GLOW_IN(y)));
+    save(&t, GLOW_BUILD(t.b, convolution, GLOW_IN(x, f, c),
+                        .kernels = GLOW_DIMS_OF(1, 1),
+                        .strides = GLOW_DIMS_OF(1, 1),
+                        .pads = GLOW_DIMS_OF(0, 0, 0, 0), .group = 1,
+                        .dilation = GLOW_DIMS_OF(1, 1)));
+    /* Errors are relative to the largest results, of up to 40. */
+    agree_on(&t, label(&t, &glow_op_matmul, GLOW_FLOAT, m), GLOW_FILL_RANDOM,
+             1e-4);
+}
+
+/*
+ * Products large enough for Strassen's algorithm: odd rows, columns beyond whole panels,
+ * and a depth that is cut.
+ */
+static void
+large_products_agree(void **state)
+{
+    static const int64_t shapes[][3] = {{131, 516, 203}, {129, 2056, 66}};
+    static const glow_target_options with[] = {{.cpu = "haswell"},
+                                               {.cpu = "x86-64"}};
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(with); k++)
+        for (size_t i = 0; i < COUNT(shapes) && runs(&with[k]); i++)
+            large_product_agrees(&with[k], shapes[i][0], shapes[i][1],
+                                 shapes[i][2]);
+}
+
 /* Windows. */
 
 typedef struct conv_case {
@@ -364,6 +410,7 @@ main(void)
         cmocka_unit_test(normalizations_agree),
         cmocka_unit_test(short_rows_agree),
         cmocka_unit_test(products_agree),
+        cmocka_unit_test(large_products_agree),
         cmocka_unit_test(convolutions_agree),
         cmocka_unit_test(other_ranks_agree),
         cmocka_unit_test(pools_agree),

@@ -42,6 +42,7 @@
     K(conv_winograd)                     \
     K(conv_matrix)                       \
     K(conv_parts)                        \
+    K(conv_strassen)                     \
     K(conv_direct)                       \
     K(convertrows)                       \
     K(convolution)                       \
@@ -58,6 +59,7 @@
     K(fullyconnected_plain_integer)      \
     K(fullyconnected_matrix)             \
     K(fullyconnected_parts)              \
+    K(fullyconnected_strassen)           \
     K(fullyconnected_direct)             \
     K(fullyconnected)                    \
     K(fusedattention_row)                \
@@ -79,6 +81,7 @@
     K(matmul_plain_integer)              \
     K(matmul_matrix)                     \
     K(matmul_parts)                      \
+    K(matmul_strassen)                   \
     K(matmul_direct)                     \
     K(matmul)                            \
     K(maxpool_lines)                     \

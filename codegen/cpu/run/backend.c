@@ -617,6 +617,7 @@ share(glow_executable *x, const glow_executable *from)
 static const char *const winograd_words[] = {"auto", "off", "2", "4", NULL};
 static const char *const parts_words[] = {"auto", "off", "on", "six", NULL};
 static const char *const packing_words[] = {"fast", "small", NULL};
+static const char *const strassen_words[] = {"auto", "off", NULL};
 static const char *const weights_words[] = {"file", "object", "c", NULL};
 
 const glow_backend glow_backend_cpu = {
@@ -656,6 +657,9 @@ const glow_backend glow_backend_cpu = {
                                 "of the object, or one in NAME_weights.c"),
                 GLOW_FIELD_ENUM(glow_cpu_options, packing, packing_words,
                                 "weights of 8 bits: widened for products of "
-                                "16, or kept")},
+                                "16, or kept"),
+                GLOW_FIELD_ENUM(glow_cpu_options, strassen, strassen_words,
+                                "large products of floats by Strassen's "
+                                "algorithm")},
     .defaults = &(const glow_cpu_options){.winograd = GLOW_WINOGRAD_AUTO},
 };

@@ -427,6 +427,8 @@ set_rates(cpu_target *t, const glow_target_options *o)
     t->winograd = glow_cpu_options_of(o)->winograd;
     t->parts = t->exact ? GLOW_PARTS_OFF : glow_cpu_options_of(o)->parts;
     t->packing = glow_cpu_options_of(o)->packing;
+    t->strassen =
+        t->exact ? GLOW_STRASSEN_OFF : glow_cpu_options_of(o)->strassen;
     t->flush = o && o->flush_subnormals;
     t->remark = o ? o->remark : NULL;
     t->remark_user = o ? o->remark_user : NULL;
@@ -543,9 +545,10 @@ glow_cpu_target_words(glow_arena *a, const cpu_target *t)
 
     LLVMGetVersion(&major, &minor, &patch);
     return glow_arena_printf(
-        a, "%s\n%s\n%s\n%d %d %d %d %d %d %d %d\n%u.%u.%u", t->triple, t->cpu,
-        t->features, t->winograd, t->parts, t->packing, t->matrix,
-        t->emulates_amx, t->sve_bytes, t->flush, t->exact, major, minor, patch);
+        a, "%s\n%s\n%s\n%d %d %d %d %d %d %d %d %d\n%u.%u.%u", t->triple,
+        t->cpu, t->features, t->winograd, t->parts, t->packing, t->strassen,
+        t->matrix, t->emulates_amx, t->sve_bytes, t->flush, t->exact, major,
+        minor, patch);
 }
 
 const char *

@@ -22,7 +22,7 @@
 #include "codegen/cpu/kernels/direct/tile.h"
 #include "codegen/cpu/kernels/direct/narrow.h"
 
-/* The state of the loops: sums, then two to four pointers. */
+/* The state of the loops: sums, then two to six pointers. */
 typedef struct state {
     cg_value value[CG_MAX_CARRIED];
     int sums, count;
@@ -53,10 +53,17 @@ input_ahead_of(const cpu_tile *t, state *s)
     return &s->value[s->sums + (t->ahead ? 3 : 2)];
 }
 
+/* The pointer to what is subtracted from the weights, and then that to the differences. */
+static cg_value *
+minus_of(const cpu_tile *t, state *s)
+{
+    return input_ahead_of(t, s) + (t->input_ahead > 0);
+}
+
 bool
 glow_cpu_fits_tile(int64_t rows, int64_t blocks)
 {
-    return rows * blocks <= CG_MAX_CARRIED - 4;
+    return rows * blocks <= CG_MAX_CARRIED - 6;
 }
 
 int64_t
@@ -161,6 +168,20 @@ load_weights(cg *g, const cpu_tile *t, cg_value at, int block, bool half)
                                   "");
 }
 
+/* Loads a vector of weights, and subtracts and stores as `t` says; `at`: from the first. */
+static cg_value
+difference(cg *g, const cpu_tile *t, cg_value weights, int64_t at, state *s)
+{
+    cg_value *to = minus_of(t, s), v;
+
+    if (!t->minus)
+        return weights;
+    v = glow_cg_load_raw(g, LLVMTypeOf(weights), glow_cg_atc(g, to[0], at));
+    v = cg_fsub(g, weights, v);
+    glow_cg_store_raw(g, v, glow_cg_atc(g, to[1], at));
+    return v;
+}
+
 /*
  * Among the multiplications a prefetch counts as a write of memory and breaks
  * their order; at the head of the chunk it does not.
@@ -203,14 +224,21 @@ chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
                 glow_cg_atc(g, w, (int64_t)(tap * count + d) * t->w_depth);
             bool half = odd && d == count - 1;
 
-            for (int b = 0; b < t->blocks; b++)
+            for (int b = 0; b < t->blocks; b++) {
                 v[b] = load_weights(g, t, at, b, half);
+                v[b] = difference(
+                    g, t, v[b], (tap * count + d) * t->w_depth + b * t->w_block,
+                    s);
+            }
             multiply(g, t, rows, valid, tap, half,
                      glow_cg_atc(g, in, tap * t->tap_step + d * size), v, s);
         }
     }
     *in_of(s) = glow_cg_atc(g, in, count * size);
     *w_of(s) = glow_cg_atc(g, w, (int64_t)t->taps * count * t->w_depth);
+    for (int i = 0; i < 2 && t->minus; i++)
+        minus_of(t, s)[i] = glow_cg_atc(g, minus_of(t, s)[i],
+                                        (int64_t)t->taps * count * t->w_depth);
 }
 
 /* A chunk `apart` elements of the depth beyond the current one. */
@@ -290,13 +318,18 @@ glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
     state s = {.sums = rows * t->blocks};
     cg_loop l;
 
-    s.count = s.sums + 2 + (t->ahead > 0) + (t->input_ahead > 0);
+    s.count =
+        s.sums + 2 + (t->ahead > 0) + (t->input_ahead > 0) + (t->minus ? 2 : 0);
     for (int i = 0; i < s.sums; i++)
         s.value[i] = acc[i];
     if (t->ahead)
         *ahead_of(&s) = ahead.weights;
     if (t->input_ahead)
         *input_ahead_of(t, &s) = ahead.input;
+    if (t->minus) {
+        minus_of(t, &s)[0] = t->minus;
+        minus_of(t, &s)[1] = t->difference;
+    }
     in = glow_cg_opaque(g, in);
     *in_of(&s) = glow_cg_at(g, in, cg_mulc(g, first, t->tap_row));
     *w_of(&s) = glow_cg_at(g, w, cg_mulc(g, first, weights));

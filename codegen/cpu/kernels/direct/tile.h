@@ -35,6 +35,11 @@ typedef struct cpu_tile {
     /* Bytes from the first weights of a pair to the second; 0: packed. */
     int64_t pair_step;
     const glow_type *weights; /* type in memory, for CPU_NARROW */
+    /*
+     * Packed floats that are subtracted from the weights, and where the differences, which
+     * are the weights then, are stored; both in the same layout.  NULL: none.
+     */
+    cg_value minus, difference;
 } cpu_tile;
 
 /* Addresses to prefetch from; NULL where the tile prefetches no lines. */
