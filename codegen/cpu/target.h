@@ -49,6 +49,7 @@ typedef struct cpu_target {
     int64_t cache_bytes; /* of the private cache of a core */
     double multiplies;   /* vector multiplications issued per cycle */
     double memory_bytes; /* memory bandwidth of a core, bytes per cycle */
+    int streams;         /* places in which one tile reads weights at once */
     const char *width_text; /* vector_bytes in bits, as text */
     bool has_half;          /* converts binary16 without a library */
     bool has_bfloat;        /* rounds to bfloat16 in one instruction */

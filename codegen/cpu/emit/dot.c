@@ -75,18 +75,12 @@ has(glow_arena *a, const cpu_target *t, const char *feature)
     return is;
 }
 
-/* True if the processor is of AMD, though a virtual machine may hide that it has SSE4A. */
-static bool
-is_amd(glow_arena *a, const cpu_target *t)
-{
-    return strncmp(t->cpu, "znver", 5) == 0 || has(a, t, "sse4a");
-}
-
 /* Sets the rate of vectors of 64 bytes, which Zen 4 halves. */
 static void
 set_rate(glow_arena *a, cpu_target *t)
 {
-    t->dot_slow = t->dot_bytes >= 64 && is_amd(a, t) && !has(a, t, "avxvnni");
+    t->dot_slow =
+        t->dot_bytes >= 64 && glow_cg_is_amd(a, t) && !has(a, t, "avxvnni");
 }
 
 static bool

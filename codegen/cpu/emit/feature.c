@@ -10,6 +10,8 @@
 
 #include "codegen/cpu/emit/feature.h"
 
+#include <string.h>
+
 static void
 call_function_with(cg *g, const char *feature)
 {
@@ -64,4 +66,15 @@ glow_cg_features(glow_arena *a, const cpu_target *t, const char *const *names,
         has[i] = names[i] && !e && !still_calls(&g, fn, names[i]);
     glow_cg_gen_end(&g);
     LLVMDisposePassBuilderOptions(o);
+}
+
+bool
+glow_cg_is_amd(glow_arena *a, const cpu_target *t)
+{
+    const char *feature = "sse4a";
+    bool has = strncmp(t->cpu, "znver", 5) == 0;
+
+    if (!has && strncmp(t->triple, "x86_64", 6) == 0)
+        glow_cg_features(a, t, &feature, 1, &has);
+    return has;
 }

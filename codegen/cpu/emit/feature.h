@@ -12,4 +12,7 @@
 void glow_cg_features(glow_arena *a, const cpu_target *t,
                       const char *const *names, int count, bool *has);
 
+/* True if the processor is of AMD, though a virtual machine may hide that it has SSE4A. */
+bool glow_cg_is_amd(glow_arena *a, const cpu_target *t);
+
 #endif

@@ -35,8 +35,6 @@
 #include "codegen/cpu/kernels/direct/shape.h"
 #include "codegen/cpu/kernels/direct/tile.h"
 
-#define STREAMS 8      /* places that one tile reads weights in at once */
-#define FEW_STREAMS 4  /* the same with vectors of at most 32 bytes */
 #define FEW_WEIGHTS 16 /* of the cache: smaller weights may be cached */
 #define MEMORY 600     /* latency of memory, in cycles, under load */
 
@@ -217,18 +215,6 @@ has_few_sums(const maker *m)
 }
 
 /*
- * Address streams in which one tile reads weights: eight with AVX-512 (tile.c has the
- * figures). Vectors of 32 bytes have four: where the depth is a power of two, the lines of
- * eight streams evict each other (64 MB in panels of 1 MB on an AMD Zen 3: one stream
- * 13.3 GB/s, two 16.2, four 17.5, six 15.0, eight 10.8).
- */
-static int
-streams_of(const cpu_target *t)
-{
-    return t->vector_bytes < CPU_LINE ? FEW_STREAMS : STREAMS;
-}
-
-/*
  * Chooses how weights that are not cached are read: in several places at once
  * if there is one tile of few sums, else by prefetches in all tiles, if each chunk has
  * enough to prefetch.
@@ -246,7 +232,7 @@ plan_reading(maker *m, int64_t group)
         glow_cpu_weight_bytes(d) <= m->j->g->target->cache_bytes / FEW_WEIGHTS)
         return;
     if (times == 1 && d->kernel_w == 1 && has_few_sums(m))
-        m->at.tile.streams = streams_of(m->j->g->target);
+        m->at.tile.streams = m->j->g->target->streams;
     else if (group >= CPU_LINE / 8 * chunks)
         m->at.tile.ahead = glow_cpu_tile_ahead(&m->at.tile, group, times);
     most = glow_cpu_knob(m->j->g->target, CPU_KNOB_AHEAD, m->at.tile.ahead);
