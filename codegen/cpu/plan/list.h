@@ -21,6 +21,7 @@
     K(batchmatmul)                       \
     K(batchnormalization)                \
     K(batchnormalization_grad)           \
+    K(blockwise_parts)                   \
     K(blockwise_packed)                  \
     K(blockwise)                         \
     K(concat)                            \

@@ -32,6 +32,7 @@ ROOMS = {
     CPU + "kernels/attention": KERNEL + (
         CPU + "kernels/direct", CPU + "kernels/matrix", CPU + "kernels/move"),
     CPU + "kernels/call": KERNEL,
+    CPU + "kernels/blocks": KERNEL + (CPU + "kernels/matrix",),
     CPU + "kernels/direct": KERNEL + (CPU + "kernels/move",),
     CPU + "kernels/integer": KERNEL,
     CPU + "kernels/matrix": KERNEL + (

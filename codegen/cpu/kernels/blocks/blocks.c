@@ -3,7 +3,7 @@
  *
  * At most CPU_BLOCKS_FEW rows read each packed weight once, and multiply it by integer
  * dot products, digits.c, or convert it in registers, few.c.  More rows share panels of
- * floats: many.c.
+ * floats, many.c, or of bfloat16 parts, matrix.c.
  */
 
 #include <string.h>
@@ -478,4 +478,74 @@ const cpu_kernel glow_cpu_blockwise_packed = {
     .pack = pack,
     .scratch_size = scratch_size,
     .units = units,
+};
+
+/* By tile registers. */
+
+static cpu_blocks
+matrix_blocks(const cpu_target *t, const glow_node *n)
+{
+    cpu_blocks s = glow_cpu_blocks(t, n);
+
+    s.row_block = CPU_BLOCKS_MATRIX_ROWS;
+    return s;
+}
+
+static bool
+takes_matrix(const cpu_target *t, const glow_node *n)
+{
+    cpu_blocks s;
+
+    if (!t || !takes(t, n))
+        return false;
+    s = matrix_blocks(t, n);
+    return glow_cpu_blocks_has_matrix(t, &s);
+}
+
+static int64_t
+matrix_scratch(const cpu_target *t, const glow_node *n)
+{
+    cpu_blocks s = matrix_blocks(t, n);
+
+    return glow_cpu_blocks_matrix_scratch(&s);
+}
+
+static void
+emit_matrix(cpu_job *j)
+{
+    cpu_blocks_maker m = {.j = j, .s = matrix_blocks(j->g->target, j->n)};
+
+    glow_cpu_blocks_by_matrix(&m);
+}
+
+static void
+remark(const cpu_target *t, const glow_node *n, bool taken, glow_buf *b)
+{
+    cpu_target u = *t;
+
+    u.matrix = t->has_amx;
+    u.parts = GLOW_PARTS_AUTO;
+    if (taken)
+        glow_buf_puts(b, "three products of bfloat16 parts, with errors of at "
+                         "most 1e-5 of the largest result");
+    else if (t->exact && takes_matrix(&u, n))
+        glow_buf_puts(b, "-exact does without parts");
+    else if (t->parts == GLOW_PARTS_OFF && takes_matrix(&u, n))
+        glow_buf_puts(b, "parts=off does without parts");
+}
+
+const cpu_kernel glow_cpu_blockwise_parts = {
+    .name = "blockwise_parts",
+    .op = &glow_op_blockwisequantizedfullyconnected,
+    .takes = takes_matrix,
+    .emit = emit_matrix,
+    .stacks = true,
+    .matrix = true,
+    .packs = 1,
+    .packs_too = 1 << 2 | 1 << 3,
+    .packed_size = packed_size,
+    .pack = pack,
+    .scratch_size = matrix_scratch,
+    .units = units,
+    .remark = remark,
 };

@@ -28,6 +28,7 @@ enum {
     CPU_BLOCKS_FEW = 8, /* rows that are multiplied without floats in memory */
     CPU_BLOCKS_VECTORS = 4, /* of a panel, at most */
     CPU_BLOCKS_CHUNK = 8, /* weights of 4 bits that one load has of a result */
+    CPU_BLOCKS_MATRIX_ROWS = 256, /* of a row block by tile registers */
 };
 
 typedef struct cpu_blocks {
@@ -111,6 +112,41 @@ cg_value glow_cpu_blocks_bytes(const cpu_blocks_maker *m, cg_value block,
 /* Adds the bias to a vector of sums, and finishes it as result of `row`. */
 void glow_cpu_blocks_finish(const cpu_blocks_maker *m, cg_value row,
                             int64_t row_plus, int vector, cg_value sum);
+
+/* The scales and offsets of the block whose bytes are at `bytes`, as floats. */
+typedef struct cpu_blocks_scales {
+    cg_value bytes;
+    cg_value scale[CPU_BLOCKS_VECTORS], zero[CPU_BLOCKS_VECTORS];
+} cpu_blocks_scales;
+
+cpu_blocks_scales glow_cpu_blocks_scales(const cpu_blocks_maker *m,
+                                         cg_value bytes);
+/*
+ * Weights `each` * `chunk` on of vector `v`, `count` of them, as floats; `each` is
+ * CPU_BLOCKS_CHUNK with 4 bits.
+ */
+void glow_cpu_blocks_floats(const cpu_blocks_maker *m,
+                            const cpu_blocks_scales *k, cg_value chunk,
+                            int each, int count, int v, cg_value *w);
+
+/*
+ * Many rows: sums of a panel in scratch, of row `row` of a row block; zeros for `count`
+ * rows; sums of rows `row` to `row + count` of Input; the results of these.
+ */
+cg_value glow_cpu_blocks_sum(const cpu_blocks_maker *m, cg_value row);
+void glow_cpu_blocks_clear(const cpu_blocks_maker *m, int64_t count);
+void glow_cpu_blocks_sum_rows(const cpu_blocks_maker *m, cg_value row,
+                              int64_t count);
+void glow_cpu_blocks_finish_rows(const cpu_blocks_maker *m, cg_value row,
+                                 int64_t count);
+
+/*
+ * The same by tile registers: true if a target multiplies `s` so; scratch; all panels of
+ * the job, for which row_block is CPU_BLOCKS_MATRIX_ROWS.
+ */
+bool glow_cpu_blocks_has_matrix(const cpu_target *t, const cpu_blocks *s);
+int64_t glow_cpu_blocks_matrix_scratch(const cpu_blocks *s);
+void glow_cpu_blocks_by_matrix(cpu_blocks_maker *m);
 
 /* Panels of the job, with few rows and many. */
 int64_t glow_cpu_blocks_few_scratch(const cpu_blocks *s);

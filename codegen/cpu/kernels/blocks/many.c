@@ -57,9 +57,8 @@ glow_cpu_blocks_many_scratch(const cpu_blocks *s)
     return floats * 4;
 }
 
-/* Row `row` of the sums. */
-static cg_value
-sum_at(const maker *m, cg_value row)
+cg_value
+glow_cpu_blocks_sum(const maker *m, cg_value row)
 {
     cg *g = m->j->g;
     int64_t nr = (int64_t)m->s.vectors * m->s.lanes;
@@ -77,50 +76,72 @@ vector_at(const maker *m, cg_value at, int v)
 
 /* Unpacking. */
 
-typedef struct block {
-    cg_value bytes, to;
-    cg_value scale[CPU_BLOCKS_VECTORS], zero[CPU_BLOCKS_VECTORS];
-} block;
-
-static void
-store(const maker *m, const block *k, cg_value at, int v, cg_value w)
+cpu_blocks_scales
+glow_cpu_blocks_scales(const maker *m, cg_value bytes)
 {
-    cg *g = m->j->g;
-    cg_value to = glow_cg_at(g, k->to, cg_mulc(g, at, nr_of(m) * 4));
+    cpu_blocks_scales k = {.bytes = bytes};
+    LLVMTypeRef t = glow_cg_vector(m->j->g->f32, m->s.lanes);
 
-    glow_cg_store_raw(g, w, vector_at(m, to, v));
+    for (int v = 0; v < m->vectors; v++) {
+        k.scale[v] = glow_cpu_blocks_scale(m, bytes, v);
+        if (m->s.offsets)
+            k.zero[v] = glow_cpu_blocks_offset(m, bytes, v);
+        else if (m->s.bits == 4)
+            k.zero[v] = glow_cg_real(t, 8);
+    }
+    return k;
 }
 
 static void
-unpack_chunk(const maker *m, const block *k, cg_value chunk, int64_t live)
+unpack_chunk(const maker *m, const cpu_blocks_scales *k, cg_value chunk,
+             int count, int v, cg_value *w)
 {
     cg *g = m->j->g;
-    cg_value first = cg_mulc(g, chunk, CPU_BLOCKS_CHUNK);
+    cg_value all = glow_cpu_blocks_chunk(m, k->bytes, chunk, v);
+    LLVMTypeRef t = LLVMTypeOf(k->scale[v]);
 
-    for (int v = 0; v < m->vectors; v++) {
-        cg_value all = glow_cpu_blocks_chunk(m, k->bytes, chunk, v);
-        LLVMTypeRef t = LLVMTypeOf(k->scale[v]);
+    for (int i = 0; i < count; i++) {
+        double power = glow_cpu_blocks_power(i);
 
-        for (int i = 0; i < live; i++) {
-            double power = glow_cpu_blocks_power(i);
-            cg_value w = glow_cpu_blocks_nibble(m, all, i);
-
-            w = cg_fmul(g, w, glow_cg_real(t, 1 / power));
-            w = cg_fsub(g, w, k->zero[v]);
-            w = cg_fmul(g, w, k->scale[v]);
-            store(m, k, cg_addc(g, first, i), v, w);
-        }
+        w[i] = glow_cpu_blocks_nibble(m, all, i);
+        w[i] = cg_fmul(g, w[i], glow_cg_real(t, 1 / power));
+        w[i] = cg_fsub(g, w[i], k->zero[v]);
+        w[i] = cg_fmul(g, w[i], k->scale[v]);
     }
 }
 
-static void
-unpack_byte(const maker *m, const block *k, cg_value i, int64_t live)
+void
+glow_cpu_blocks_floats(const maker *m, const cpu_blocks_scales *k,
+                       cg_value chunk, int each, int count, int v, cg_value *w)
 {
-    (void)live;
-    for (int v = 0; v < m->vectors; v++) {
-        cg_value w = glow_cpu_blocks_bytes(m, k->bytes, i, v, k->zero[v]);
+    cg *g = m->j->g;
+    cg_value first = cg_mulc(g, chunk, each);
 
-        store(m, k, i, v, cg_fmul(m->j->g, w, k->scale[v]));
+    if (m->s.bits == 4) {
+        unpack_chunk(m, k, chunk, count, v, w);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        w[i] = glow_cpu_blocks_bytes(m, k->bytes, cg_addc(g, first, i), v,
+                                     k->zero[v]);
+        w[i] = cg_fmul(g, w[i], k->scale[v]);
+    }
+}
+
+/* Unpacks weights `each` * `chunk` on, `count` of them, to row 0 of `to` on. */
+static void
+store_chunk(const maker *m, const cpu_blocks_scales *k, cg_value chunk,
+            int each, int count, cg_value to)
+{
+    cg *g = m->j->g;
+    cg_value w[CPU_BLOCKS_CHUNK];
+
+    to = glow_cg_at(g, to, cg_mulc(g, chunk, each * nr_of(m) * 4));
+    for (int v = 0; v < m->vectors; v++) {
+        glow_cpu_blocks_floats(m, k, chunk, each, count, v, w);
+        for (int i = 0; i < count; i++)
+            glow_cg_store_raw(
+                g, w[i], vector_at(m, glow_cg_atc(g, to, i * nr_of(m) * 4), v));
     }
 }
 
@@ -129,26 +150,18 @@ static void
 unpack_block(const maker *m, cg_value bytes, cg_value to, int64_t count)
 {
     cg *g = m->j->g;
-    block k = {.bytes = bytes, .to = to};
-    bool by_bytes = m->s.bits == 8;
-    int64_t each = by_bytes ? 1 : CPU_BLOCKS_CHUNK;
-    LLVMTypeRef t = glow_cg_vector(g->f32, m->s.lanes);
+    cpu_blocks_scales k = glow_cpu_blocks_scales(m, bytes);
+    int each = m->s.bits == 8 ? 1 : CPU_BLOCKS_CHUNK;
     cg_loop l;
 
-    for (int v = 0; v < m->vectors; v++) {
-        k.scale[v] = glow_cpu_blocks_scale(m, bytes, v);
-        if (m->s.offsets)
-            k.zero[v] = glow_cpu_blocks_offset(m, bytes, v);
-        else if (!by_bytes)
-            k.zero[v] = glow_cg_real(t, 8);
-    }
     if (count / each) {
         glow_cg_for(g, &l, count / each);
-        (by_bytes ? unpack_byte : unpack_chunk)(m, &k, l.i, each);
+        store_chunk(m, &k, l.i, each, each, to);
         glow_cg_loop_end(g, &l, NULL);
     }
     if (count % each)
-        unpack_chunk(m, &k, cg_i64(g, count / each), count % each);
+        store_chunk(m, &k, cg_i64(g, count / each), each, (int)(count % each),
+                    to);
 }
 
 /* Products. */
@@ -234,7 +247,7 @@ make_tile(const maker *m, const tile *a, int rows)
     cg *g = m->j->g;
     LLVMTypeRef t = glow_cg_vector(g->f32, m->s.lanes);
     cg_value sums[CG_MAX_CARRIED], w[CPU_BLOCKS_VECTORS];
-    cg_value to = sum_at(m, a->first), from, in, x;
+    cg_value to = glow_cpu_blocks_sum(m, a->first), from, in, x;
     int count = rows * m->vectors;
     cg_loop l;
 
@@ -283,30 +296,30 @@ multiply(const maker *m, tile a, int64_t count)
 
 /* Rows. */
 
-static void
-clear(const maker *m, int64_t count)
+void
+glow_cpu_blocks_clear(const maker *m, int64_t count)
 {
     cg *g = m->j->g;
     cg_loop l;
     cg_value to;
 
     glow_cg_for(g, &l, count);
-    to = sum_at(m, l.i);
+    to = glow_cpu_blocks_sum(m, l.i);
     for (int v = 0; v < m->vectors; v++)
         glow_cg_store_raw(g, LLVMConstNull(glow_cg_vector(g->f32, m->s.lanes)),
                           vector_at(m, to, v));
     glow_cg_loop_end(g, &l, NULL);
 }
 
-static void
-finish(const maker *m, cg_value row, int64_t count)
+void
+glow_cpu_blocks_finish_rows(const maker *m, cg_value row, int64_t count)
 {
     cg *g = m->j->g;
     cg_loop l;
     cg_value at;
 
     glow_cg_for(g, &l, count);
-    at = sum_at(m, l.i);
+    at = glow_cpu_blocks_sum(m, l.i);
     row = cg_add(g, row, l.i);
     for (int v = 0; v < m->vectors; v++)
         glow_cpu_blocks_finish(
@@ -336,15 +349,14 @@ add_blocks(const maker *m, cg_value row, int64_t rows, cg_value first,
     multiply(m, a, rows);
 }
 
-/* `count` rows from `row` on. */
-static void
-make_rows(const maker *m, cg_value row, int64_t count)
+void
+glow_cpu_blocks_sum_rows(const maker *m, cg_value row, int64_t count)
 {
     cg *g = m->j->g;
     cg_value whole = cg_i64(g, m->s.whole), end;
     cg_loop l;
 
-    clear(m, count);
+    glow_cpu_blocks_clear(m, count);
     if (m->s.whole) {
         glow_cg_loop(g, &l, cg_i64(g, 0), whole, m->s.at_once, NULL, 0);
         end = glow_cg_imin(g, cg_addc(g, l.i, m->s.at_once), whole);
@@ -359,7 +371,14 @@ make_rows(const maker *m, cg_value row, int64_t count)
                         .depth = cg_i64(g, m->s.rest)},
                  count);
     }
-    finish(m, row, count);
+}
+
+/* `count` rows from `row` on. */
+static void
+make_rows(const maker *m, cg_value row, int64_t count)
+{
+    glow_cpu_blocks_sum_rows(m, row, count);
+    glow_cpu_blocks_finish_rows(m, row, count);
 }
 
 static void
