@@ -113,12 +113,13 @@ static glow_value *
 expand_weights(glow_builder *b, glow_value *w, glow_value *scales,
                const glow_value *offsets)
 {
+    glow_value *integers = integers_of(b, w);
+    glow_value *zeros =
+        zero_points(b, offsets, offsets->type, plain_kind(w->type->elem));
+
     return GLOW_BUILD_STATED(b, dequantizelinear,
                              with_kind(b, w->type, GLOW_FLOAT),
-                             GLOW_IN(integers_of(b, w), scales,
-                                     zero_points(b, offsets, offsets->type,
-                                                 plain_kind(w->type->elem))),
-                             .axis = 0);
+                             GLOW_IN(integers, scales, zeros), .axis = 0);
 }
 
 /* The bias of a product: its operands, and those that its units depend on. */

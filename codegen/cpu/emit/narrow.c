@@ -244,3 +244,39 @@ glow_cg_add_pairs(cg *g, cg_value a, cg_value b, cg_value sum)
                           LLVMIntrinsicGetType(g->context, id, types, n), fn,
                           args, 3, "");
 }
+
+static cg_value
+load_words(cg *g, cg_value at, int lanes)
+{
+    return glow_cg_load_raw(g, glow_cg_vector(g->i16, lanes), at);
+}
+
+/* Interleaves the words `a` and `b` of one or more lanes. */
+static cg_value
+interleave(cg *g, cg_value a, cg_value b, int lanes)
+{
+    LLVMTypeRef wide = glow_cg_vector(g->i32, lanes);
+    cg_value order[2 * CG_MAX_CARRIED];
+
+    if (lanes == 1 || 2 * lanes > (int)(sizeof order / sizeof *order)) {
+        a = LLVMBuildZExt(g->builder, a, wide, "");
+        b = LLVMBuildZExt(g->builder, b, wide, "");
+        return cg_or(g, a, cg_shl(g, b, glow_cg_int(wide, 16)));
+    }
+    for (int i = 0; i < 2 * lanes; i++)
+        order[i] =
+            LLVMConstInt(g->i32, (unsigned)(i / 2 + i % 2 * lanes), false);
+    return LLVMBuildShuffleVector(
+        g->builder, a, b, LLVMConstVector(order, 2 * (unsigned)lanes), "");
+}
+
+cg_value
+glow_cg_load_pairs(cg *g, cg_value at, int64_t step, int lanes)
+{
+    cg_value v = load_words(g, at, lanes);
+
+    v = step ? interleave(g, v, load_words(g, glow_cg_atc(g, at, step), lanes),
+                          lanes)
+             : LLVMBuildZExt(g->builder, v, glow_cg_vector(g->i32, lanes), "");
+    return cg_bitcast(g, v, glow_cg_vector(g->f32, lanes));
+}

@@ -24,5 +24,7 @@ cg_value glow_cg_narrow(cg *g, glow_kind kind, cg_value v, bool exactly);
  * Requires t->pairs.
  */
 cg_value glow_cg_add_pairs(cg *g, cg_value a, cg_value b, cg_value sum);
+/* `lanes` pairs of a number at `at` and one `step` bytes further; 0: and 0. */
+cg_value glow_cg_load_pairs(cg *g, cg_value at, int64_t step, int lanes);
 
 #endif

@@ -15,8 +15,8 @@
  * products is (matrix/parts.c); of the weights of a row the largest is 1.
  */
 
+#include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/kernels/attention/matrix.h"
-#include "codegen/cpu/kernels/direct/narrow.h"
 #include "codegen/cpu/kernels/move/shuffle.h"
 
 #define LANES CPU_MATRIX_LANES
@@ -199,8 +199,8 @@ load_values(const matrix *m, const columns *c, cg_value key, int keys)
             p.part[i] = LLVMConstNull(t);
     } else if (m->parts == 1) {
         p.part[0] =
-            glow_cpu_load_pairs(g, glow_cg_at(g, c->from.at, cg_mulc(g, at, 2)),
-                                keys == 2 ? LANES * row * 2 : 0, LANES);
+            glow_cg_load_pairs(g, glow_cg_at(g, c->from.at, cg_mulc(g, at, 2)),
+                               keys == 2 ? LANES * row * 2 : 0, LANES);
     } else {
         a = glow_cg_load(g, c->from, at, LANES);
         b = keys == 2

@@ -42,8 +42,6 @@ void *glow_cpu_pack_narrow(const cpu_direct *d, const cpu_filter *src,
 
 /* A pair at `at`, as the bits of a float; `half`: of its first number and 0. */
 cg_value glow_cpu_load_pair(cg *g, cg_value at, bool half);
-/* `lanes` pairs of a number at `at` and one `step` bytes further; 0: and 0. */
-cg_value glow_cpu_load_pairs(cg *g, cg_value at, int64_t step, int lanes);
 
 /*
  * Converts the lines of input of lines `first` to `end` of the result to float,

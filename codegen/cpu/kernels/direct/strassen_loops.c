@@ -172,9 +172,12 @@ sum_rows(maker *m)
     cg_loop rows;
 
     glow_cg_for(g, &rows, s->half);
-    for (int i = 0; i < 4; i++)
-        r.x[i / 2][i % 2] = glow_cg_at(g, block_of(m, i / 2, i % 2),
-                                       cg_mulc(g, rows.i, s->sums.pixel));
+    for (int i = 0; i < 4; i++) {
+        cg_value block = block_of(m, i / 2, i % 2);
+
+        r.x[i / 2][i % 2] =
+            glow_cg_at(g, block, cg_mulc(g, rows.i, s->sums.pixel));
+    }
     r.to = glow_cg_at(g, m->sums, cg_mulc(g, rows.i, m->pitch));
     glow_cpu_lanes_for(m->j, 0, s->depth, sum_lanes, &r);
     glow_cg_loop_end(g, &rows, NULL);
@@ -379,7 +382,7 @@ plan_ahead(maker *m, const product *p, const span *at, cpu_tile *t)
     const cpu_strassen *s = m->s;
     int64_t panel = panel_bytes(s, m->depth);
     int64_t tiles = cg_ceil_div(s->half, s->tile), share;
-    cg_value number;
+    cg_value number, next;
 
     if (strassen_pairs(s) * strassen_pair_bytes(s) <=
         g->target->cache_bytes / FEW_WEIGHTS)
@@ -387,11 +390,9 @@ plan_ahead(maker *m, const product *p, const span *at, cpu_tile *t)
     t->ahead = glow_cpu_tile_ahead(t, panel, tiles);
     share = t->ahead * CPU_LINE * glow_cpu_tile_chunks(t);
     number = glow_cg_imin(g, at->number, cg_i64(g, panel / share));
-    return glow_cg_at(g,
-                      glow_cg_atc(g,
-                                  weights_of(m, p->w == T ? p->from[0] : p->w),
-                                  strassen_pair_bytes(s)),
-                      cg_mulc(g, number, share));
+    next = glow_cg_atc(g, weights_of(m, p->w == T ? p->from[0] : p->w),
+                       strassen_pair_bytes(s));
+    return glow_cg_at(g, next, cg_mulc(g, number, share));
 }
 
 /* A tile; the first of a product by T computes T. */

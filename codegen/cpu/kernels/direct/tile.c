@@ -151,7 +151,7 @@ load_weights(cg *g, const cpu_tile *t, cg_value at, int block, bool half)
     if (t->numbers == CPU_NARROW)
         v = glow_cg_load(g, (cg_tensor){at, t->weights}, cg_i64(g, 0), lanes);
     else if (t->pair_step)
-        v = glow_cpu_load_pairs(g, at, half ? 0 : t->pair_step, lanes);
+        v = glow_cg_load_pairs(g, at, half ? 0 : t->pair_step, lanes);
     else
         v = glow_cg_load_raw(g, type, at);
     if (lanes == t->lanes)

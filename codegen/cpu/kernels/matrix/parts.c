@@ -306,8 +306,9 @@ high_halves(cg *g, cg_value a, cg_value b)
 
     for (unsigned i = 0; i < 2 * LANES; i++)
         order[i] = LLVMConstInt(g->i32, 2 * i + 1, false);
-    return LLVMBuildShuffleVector(g->builder, cg_bitcast(g, a, words),
-                                  cg_bitcast(g, b, words),
+    a = cg_bitcast(g, a, words);
+    b = cg_bitcast(g, b, words);
+    return LLVMBuildShuffleVector(g->builder, a, b,
                                   LLVMConstVector(order, 2 * LANES), "");
 }
 
@@ -321,7 +322,7 @@ split_two(const splitter *s, cg_value from, cg_value to)
     cg *g = s->j->g;
     cg_tensor t = {from, s->m->d.type};
     LLVMTypeRef type = glow_cg_vector(g->i32, LANES);
-    cg_value v[2], bits[2];
+    cg_value v[2], bits[2], part;
 
     for (int n = 0; n < 2; n++) {
         v[n] = glow_cg_load(g, t, cg_i64(g, n * LANES), LANES);
@@ -330,8 +331,8 @@ split_two(const splitter *s, cg_value from, cg_value to)
     for (int i = 0; i < s->m->parts; i++) {
         for (int n = 0; n < 2; n++)
             bits[n] = rounded(g, cg_bitcast(g, v[n], type));
-        glow_cg_store_raw(g, high_halves(g, bits[0], bits[1]),
-                          glow_cg_atc(g, to, i * s->m->part));
+        part = high_halves(g, bits[0], bits[1]);
+        glow_cg_store_raw(g, part, glow_cg_atc(g, to, i * s->m->part));
         for (int n = 0; n < 2; n++)
             v[n] = without_part(g, v[n], bits[n]);
     }
@@ -344,19 +345,20 @@ split_run(const splitter *s, cg_value from, cg_value to, int64_t count)
     cg *g = s->j->g;
     int64_t two = 2 * LANES, whole = count / two;
     int64_t size = glow_cg_bytes(s->m->d.type);
+    cg_value in;
     cg_loop l;
 
     if (whole) {
         glow_cg_for(g, &l, whole);
-        split_two(s, glow_cg_at(g, from, cg_mulc(g, l.i, two * size)),
-                  glow_cg_at(g, to, cg_mulc(g, l.i, two * 2)));
+        in = glow_cg_at(g, from, cg_mulc(g, l.i, two * size));
+        split_two(s, in, glow_cg_at(g, to, cg_mulc(g, l.i, two * 2)));
         glow_cg_loop_end(g, &l, NULL);
     }
     for (int64_t at = whole * two; at < count; at += LANES) {
         int live = count - at < LANES ? (int)(count - at) : LANES;
 
-        split_some(s, glow_cg_atc(g, from, at * size),
-                   glow_cg_atc(g, to, at * 2), live);
+        in = glow_cg_atc(g, from, at * size);
+        split_some(s, in, glow_cg_atc(g, to, at * 2), live);
     }
 }
 

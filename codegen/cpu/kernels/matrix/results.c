@@ -103,9 +103,11 @@ glow_cpu_matrix_begin_results(maker *k)
 
     k->buffer = glow_cg_local(g, LLVMGetUndef(t));
     LLVMSetAlignment(k->buffer, CPU_LINE);
-    k->waits = (waiting){glow_cg_local(g, none), glow_cg_local(g, none),
-                         glow_cg_local(g, none), glow_cg_local(g, none),
-                         glow_cg_local(g, none)};
+    k->waits.from = glow_cg_local(g, none);
+    k->waits.pixel = glow_cg_local(g, none);
+    k->waits.count = glow_cg_local(g, none);
+    k->waits.channel = glow_cg_local(g, none);
+    k->waits.next = glow_cg_local(g, none);
     k->coming = glow_cg_local(g, none);
     k->due = glow_cg_local(g, none);
 }

@@ -32,7 +32,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "codegen/cpu/kernels/direct/narrow.h"
+#include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/kernels/runs.h"
 
 #define LINES_BYTES 24576 /* of a chunk's input: half of an L1 cache */
@@ -172,8 +172,8 @@ load_pixel(const maker *m, line_kind what, cg_value at, int64_t c)
     cg_tensor from = {at, k->type};
 
     if (what != ONE_LINE)
-        return glow_cpu_load_pairs(g, at, what == TWO_LINES ? below(k) : 0,
-                                   m->groups);
+        return glow_cg_load_pairs(g, at, what == TWO_LINES ? below(k) : 0,
+                                  m->groups);
     return spread(
         m, glow_cg_load(g, from, cg_i64(g, 0), m->groups * (int)k->in), c);
 }

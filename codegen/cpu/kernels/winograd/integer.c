@@ -292,13 +292,15 @@ finish_line(const maker *k, const output *o, int line, const bool *exists,
     for (int c = 0; c < w->m_w; c++) {
         cg_value sum = glow_cpu_integer_form_divide(g, w->m_w, line, c, y[c]);
 
-        if (exists[c])
-            result[count++] = (cpu_integer_result){
-                .ratio = o->column.ratio,
-                .at = glow_cg_atc(g, at, c * w->apart_w * pixel),
-                .sum = cg_iadd(g, sum, o->column.start),
-                .row = c,
-                .live = o->live};
+        if (!exists[c])
+            continue;
+        sum = cg_iadd(g, sum, o->column.start);
+        result[count++] = (cpu_integer_result){
+            .ratio = o->column.ratio,
+            .at = glow_cg_atc(g, at, c * w->apart_w * pixel),
+            .sum = sum,
+            .row = c,
+            .live = o->live};
     }
     glow_cpu_integer_store(g, s, result, count);
 }
