@@ -1,7 +1,7 @@
 /*
  * Cycles of fused attention, by matrix registers and by vectors.
  *
- * Those of products of registers are measured, as in matrix/shape.c.  Others are counts of
+ * Cycles of products of registers are measured, as in matrix/cost.c.  Others are counts of
  * the instructions of inner loops, for each vector of 16 floats: two in a cycle, but one
  * that shuffles.  LLVM's machine code analyzer (llvm-mca -mcpu=sapphirerapids) agrees where
  * no register of a matrix takes part, of which it knows no time, but has one port for FMA
