@@ -294,21 +294,33 @@ multiply(const maker *m, int tiles)
                                     CPU_MATRIX_RIGHT + v);
 }
 
+/* The register of sums `i` of the tiles, and their address where those begin at `to`. */
+static int
+register_of(const maker *m, int i)
+{
+    return i / m->vectors * 2 + i % m->vectors;
+}
+
+static cg_value
+sum_at(const maker *m, cg_value to, int i)
+{
+    int64_t each = CPU_MATRIX_ROWS * pairs_row(m);
+
+    return glow_cg_atc(m->j->g, to,
+                       i / m->vectors * each + i % m->vectors * LANES * 4);
+}
+
 /* Loads the sums of `tiles` tiles, adds the products, and stores them. */
 static void
 make_tiles(const maker *m, const tile *a, int tiles)
 {
     cg *g = m->j->g;
     cg_value to = glow_cpu_blocks_sum(m, a->first), unit, k;
-    int64_t each = CPU_MATRIX_ROWS * pairs_row(m);
     cg_loop l;
 
     for (int i = 0; i < tiles * m->vectors; i++)
-        glow_cg_matrix_load(
-            g, i / m->vectors * 2 + i % m->vectors,
-            glow_cg_atc(g, to,
-                        i / m->vectors * each + i % m->vectors * LANES * 4),
-            pairs_row(m));
+        glow_cg_matrix_load(g, register_of(m, i), sum_at(m, to, i),
+                            pairs_row(m));
     glow_cg_loop(g, &l, cg_i64(g, 0), a->units, 1, NULL, 0);
     k = cg_affine(g, l.i, UNIT, a->k, 1);
     unit = glow_cg_at(g, m->j->scratch, cg_mulc(g, l.i, PARTS * unit_part(m)));
@@ -321,11 +333,8 @@ make_tiles(const maker *m, const tile *a, int tiles)
     multiply(m, tiles);
     glow_cg_loop_end(g, &l, NULL);
     for (int i = 0; i < tiles * m->vectors; i++)
-        glow_cg_matrix_store(
-            g, i / m->vectors * 2 + i % m->vectors,
-            glow_cg_atc(g, to,
-                        i / m->vectors * each + i % m->vectors * LANES * 4),
-            pairs_row(m));
+        glow_cg_matrix_store(g, register_of(m, i), sum_at(m, to, i),
+                             pairs_row(m));
 }
 
 /* All tiles of a row block of `count` rows. */
