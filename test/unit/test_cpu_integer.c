@@ -260,11 +260,12 @@ run_and_compare(fixture *t, const shape *s, const glow_target_options *target,
     cpu->unload(x);
 }
 
-/* By form `form`; every third by threads too. */
+/* By form `form`, if in the sample; every third by threads too. */
 static void
 check(const shape *s, size_t form)
 {
     static unsigned calls;
+    unsigned number;
     fixture t;
     glow_tensor want[MAX_BOUND];
     glow_binding bindings[MAX_BOUND];
@@ -275,6 +276,9 @@ check(const shape *s, size_t form)
     glow_value *y;
 
     if (!has_form(f))
+        return;
+    number = calls++;
+    if (!is_in_sample())
         return;
     target.cpu = f->cpu;
     target.features = f->features;
@@ -288,7 +292,7 @@ check(const shape *s, size_t form)
     run_pipeline(&t, "schedule,irgen,alloc<gap=256>");
     run_and_compare(&t, s, &target, want,
                     words(&t, s, f->cpu ? f->cpu : f->features));
-    if (calls++ % 3 == 0) {
+    if (number % 3 == 0) {
         own = (glow_cpu_options){.grain = 1e-15F};
         target.threads = 3;
         run_and_compare(&t, s, &target, want, words(&t, s, "by threads"));

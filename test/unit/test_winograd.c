@@ -4,6 +4,7 @@
  * of vectors.
  */
 
+#include "sample.h"
 #include "unit.h"
 
 #include "glow/build.h"
@@ -258,8 +259,11 @@ check(const conv *c, glow_kind kind, int m, size_t width)
     double unit = kind == GLOW_FLOAT16    ? 0x1p-10
                   : kind == GLOW_BFLOAT16 ? 0x1p-7
                                           : 0;
-    error e = error_of(c, kind, &code, width % 7 == 0);
+    error e;
 
+    if (!is_in_sample())
+        return;
+    e = error_of(c, kind, &code, width % 7 == 0);
     if (!(e.rms <= 5e-6 + unit / 10 && e.max <= 1e-5 + unit))
         fail_msg(
             "%lld x %lld taps, %lld x %lld x %lld to %lld, pads %lld %lld %lld %lld, holes "
