@@ -1,12 +1,12 @@
 """Processors of each vector width, one with emulated AMX, and which of them this machine can run code for.
 
     widths.py COMMAND...           runs the command with each processor appended, as `-cpu=NAME`
-    widths.py --draw COMMAND...    with `-draw N` appended, N changing with each commit
+    widths.py --draw COMMAND...    with `-draw N` put first, N changing with each commit
 
 The first failure ends the script with the exit code of that command.  A processor that
 this machine lacks is left out with a word; glow-run says so itself, by E0825.  Under lit
 GLOW_WIDTHS in the environment has those that run here, so that they are looked for once,
-and GLOW_WIDTHS_SEED, of a build under sanitizers, draws one of them for each command.
+and GLOW_WIDTHS_SEED draws one of them for each command.
 """
 
 import os
@@ -110,7 +110,8 @@ class Widths:
 def main():
     command = sys.argv[1:]
     if command[0] == "--draw":
-        sys.exit(subprocess.run([*command[1:], "-draw", str(seed_of_commit())]).returncode)
+        done = subprocess.run([command[1], "-draw", str(seed_of_commit()), *command[2:]])
+        sys.exit(done.returncode)
     cpus = here(command[0])
     if cpus and "GLOW_WIDTHS_SEED" in os.environ:
         cpus = [drawn(os.environ["GLOW_WIDTHS_SEED"], " ".join(command), cpus)]

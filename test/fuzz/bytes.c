@@ -2,7 +2,10 @@
  * Every single-byte mutant and every truncation of small models, imported in
  * process: each must give a module that verifies, or a report.
  *
- *     bytes MODEL...
+ *     bytes [-sample N] [-draw SEED] MODEL...
+ *
+ * With -sample N the mutants of bytes are one of N, drawn by the seed; truncations are
+ * all of them.
  *
  * A model is one of ONNX, or, if its name ends in .pbtxt, a net of Caffe2, whose
  * binary form is mutated.
@@ -39,6 +42,8 @@ typedef struct place {
     int64_t modules, refused, failed;
 } place;
 
+static uint64_t sample = 1, seed = 1;
+
 typedef struct model {
     const char *path;
     uint8_t *bytes;
@@ -59,6 +64,16 @@ static int64_t
 mutants(const model *m)
 {
     return m->size * 256 + m->size;
+}
+
+/* True if mutant `k` is run: a truncation, or in the sample. */
+static bool
+is_drawn(const model *m, int64_t k)
+{
+    uint64_t h = (seed * 1000003 + (uint64_t)k) * 6364136223846793005u;
+
+    h = (h ^ h >> 32) * 6364136223846793005u;
+    return k >= m->size * 256 || (h >> 33) % sample == 0;
 }
 
 static const char *
@@ -151,6 +166,8 @@ work(const model *m, place *p)
         }
         if (p->next < m->size * 256 && m->bytes[p->next / 256] == p->next % 256)
             continue; /* the model itself */
+        if (!is_drawn(m, p->next))
+            continue;
         alarm(SECONDS);
         try(ctx, m, p->next, &errors, p);
     }
@@ -232,6 +249,15 @@ main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         model m;
 
+        if (i + 1 < argc && strcmp(argv[i], "-sample") == 0) {
+            sample = strtoull(argv[++i], NULL, 10);
+            sample += sample == 0;
+            continue;
+        }
+        if (i + 1 < argc && strcmp(argv[i], "-draw") == 0) {
+            seed = strtoull(argv[++i], NULL, 10);
+            continue;
+        }
         *p = (place){0};
         if (!read_model(&m, argv[i])) {
             fprintf(stderr, "bytes: %s cannot be read\n", argv[i]);

@@ -2,7 +2,7 @@
  * Every operator over many shapes, kinds and attributes, found by changing
  * those that the lit tests have:
  *
- *     sweep [-seed N] [-rounds N] [-near N] [-quotients N] [-op NAME]
+ *     sweep [-seed N] [-rounds N] [-sample N] [-near N] [-quotients N] [-op NAME]
  *         [-cpu NAME | -widths | -draw N] [-plugin FILE] [-backend NAME]
  *         [-may-refuse] [-kernels FOLDER] FOLDER-OF-LIT-TESTS...
  *
@@ -19,6 +19,8 @@
  *
  * With -may-refuse a backend need not take every node, nor every primitive one: how
  * often it did not is counted.
+ *
+ * With -sample N one round of N is run for each operator, drawn by the seed of -draw.
  *
  * The CPU is this machine's, that of -cpu, one of each vector width that this
  * machine has (-widths), or one of those drawn for each mutant by seed N (-draw).
@@ -60,6 +62,7 @@ static int n_all;
 static sweep_widths widths = {.backend = "cpu", .count = 1};
 static uint64_t seed = 1, drawn = 1; /* drawn: of the further mutants */
 static int rounds = 12, near = 5, quotients = 1;
+static int sample = 1;   /* of so many rounds one is run */
 static const char *only; /* name of an operator, or NULL */
 static bool is_backend;  /* tests that are being read are of kernels */
 
@@ -246,9 +249,13 @@ static void
 work(const glow_op *op, sweep_tally *tally)
 {
     int which[MAX_SPECIMENS], count = find_specimens(op, false, which);
+    int turn = (int)((hash_name(op->name) + drawn) % (uint64_t)sample);
 
     for (int k = 0; count && (k < rounds || (!tally->ran && k < 50 * rounds));
          k++) {
+        if (k < rounds && k % sample != turn)
+            continue;
+
         uint64_t r = seed * 1000003 + (uint64_t)k;
         glow_arena *a = glow_arena_new();
         specimen s = all[which[k % count]];
@@ -342,6 +349,8 @@ read_arguments(int argc, char **argv, glow_context *ctx)
             seed = strtoull(value, NULL, 10);
         } else if (strcmp(name, "-rounds") == 0) {
             rounds = atoi(value);
+        } else if (strcmp(name, "-sample") == 0) {
+            sample = atoi(value) > 1 ? atoi(value) : 1;
         } else if (strcmp(name, "-near") == 0) {
             near = atoi(value);
         } else if (strcmp(name, "-quotients") == 0) {

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import zlib
 
 sys.path.insert(1, str(pathlib.Path(__file__).parents[1]))
 import widths
@@ -244,6 +245,23 @@ def add_options(parser):
                         help="export what was imported, and import it again")
     parser.add_argument("-v", "--verbose", action="store_true")
     widths.add_options(parser)
+
+
+def add_sample(parser):
+    parser.add_argument("--sample", type=int, default=1, metavar="N",
+                        help="one case of N, drawn by --sample-seed")
+    parser.add_argument("--sample-seed", type=int, default=widths.seed_of_commit(),
+                        help="default: the commit's")
+
+
+def sample_of(cases, options):
+    """Those of (name, case) that --sample draws."""
+    if options.sample < 2:
+        return cases
+    print(f"one case of {options.sample} is drawn: --sample-seed {options.sample_seed}",
+          flush=True)
+    return [c for c in cases
+            if zlib.crc32(f"{options.sample_seed} {c[0]}".encode()) % options.sample == 0]
 
 
 def widths_of(options):
