@@ -6,11 +6,18 @@ import platform
 import shutil
 import sys
 
-import lit.formats
 import lit.util
 
+sys.path[:0] = [os.path.join(config.source_root, "test"), os.path.dirname(__file__)]
+import lit_sample
+import widths
+
+# Seed of what is drawn: widths of vectors, and the tests of a sample.
+seed = int(lit_config.params.get("seed", widths.seed_of_commit()))
+
 config.name = "glow"
-config.test_format = lit.formats.ShTest(execute_external=False)
+size = int(lit_config.params.get("sample", 1))
+config.test_format = lit_sample.Sample(size, seed)
 config.suffixes = [".gir", ".test", ".onnxtxt"]
 config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(__file__)
@@ -57,17 +64,17 @@ if shutil.which("haproxy") or os.access("/usr/sbin/haproxy", os.X_OK):
 if glob.glob("/usr/lib/postgresql/*/bin/initdb") and shutil.which("runuser"):
     config.available_features.add("postgresql")
 
-# Widths of vectors that this machine runs, looked for once.  Without sanitizers %{widths}
-# runs a command at each; with them, whose subject is the compiler, at one that is drawn.
-sys.path.insert(0, os.path.join(config.source_root, "test"))
-import widths
-
+# Widths of vectors that this machine runs, looked for once.  %{widths} runs a command at
+# one of them, which is drawn, or under `--param widths=all` at each.
 glow_run = lit.util.which("glow-run", config.environment["PATH"])
 if glow_run:
     found = widths.here(glow_run, say=lit_config.note)
     config.environment["GLOW_WIDTHS"] = " ".join(found)
-if {"address", "undefined"} & set(config.features):
-    config.environment["GLOW_WIDTHS_SEED"] = str(widths.seed_of_commit())
+if lit_config.params.get("widths") != "all":
+    config.environment["GLOW_WIDTHS_SEED"] = str(seed)
+lit_config.note(f"drawn by --param seed={seed}: "
+                f"{'widths, ' if 'GLOW_WIDTHS_SEED' in config.environment else ''}"
+                f"one test of {size}")
 
 if "address" in config.features:
     config.environment.setdefault(
