@@ -252,8 +252,9 @@ static void
 check(const conv *c, glow_kind kind, int m, size_t width)
 {
     const char *what = features[width / 2 % COUNT(features)];
-    const glow_cpu_options own = {.winograd = m == 2 ? GLOW_WINOGRAD_2
-                                                     : GLOW_WINOGRAD_4};
+    const glow_cpu_options own = {
+        .winograd = m == 2 ? GLOW_WINOGRAD_2 : GLOW_WINOGRAD_4,
+        .parts = GLOW_PARTS_OFF}; /* AMX would take floats by parts */
     const glow_target_options code = {.features = what, .options = &own};
     /* Both sides round to the kind: one unit in the last place apart, at times. */
     double unit = kind == GLOW_FLOAT16    ? 0x1p-10
