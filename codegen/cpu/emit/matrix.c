@@ -236,6 +236,16 @@ glow_cg_matrix_load(cg *g, int r, cg_value at, int64_t step)
 }
 
 void
+glow_cg_matrix_stream(cg *g, int r, cg_value at, int64_t step)
+{
+    if (g->target->bfmmla)
+        glow_cg_bfmmla_load(g, r, at, step);
+    else
+        call(g, (instruction){"tileloaddt164", "load"},
+             (cg_value[]){number(g, r), at, cg_i64(g, step)}, 3);
+}
+
+void
 glow_cg_matrix_store(cg *g, int r, cg_value at, int64_t step)
 {
     if (g->target->bfmmla)

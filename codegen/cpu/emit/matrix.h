@@ -42,6 +42,8 @@ void glow_cg_matrix_end(cg *g);
 void glow_cg_matrix_zero(cg *g, int r);
 /* Loads or stores rows at a distance of `step` bytes. */
 void glow_cg_matrix_load(cg *g, int r, cg_value at, int64_t step);
+/* A load of rows that are not read again soon: they leave others in the L1 cache. */
+void glow_cg_matrix_stream(cg *g, int r, cg_value at, int64_t step);
 void glow_cg_matrix_store(cg *g, int r, cg_value at, int64_t step);
 /* sum += left * right */
 void glow_cg_matrix_multiply(cg *g, int sum, int left, int right);

@@ -30,7 +30,6 @@ typedef struct maker {
     cpu_job *j;
     integer s;
     cpu_within units;
-    cg_value group;   /* at hand */
     cg_value weights; /* of the image */
     cg_value packed;  /* the panel at hand, which `p` may have widened */
     cpu_integer_panel_at p;
@@ -222,7 +221,7 @@ load_columns(maker *m, cg_value panel)
     int64_t all = glow_cpu_integer_columns(s);
     cg_value from = glow_cg_atc(g, m->j->packed, glow_cpu_integer_weights(s));
     cg_value first =
-        cg_affine(g, m->group, all / s->groups, panel, s->vectors * s->lanes);
+        cg_affine(g, m->p.group, all / s->groups, panel, s->vectors * s->lanes);
 
     for (int v = 0; v < m->p.vectors; v++)
         m->p.column[v] = glow_cpu_integer_load_column(
@@ -238,7 +237,8 @@ load_terms(const maker *m, cg_value panel, cg_value *terms)
     const integer *s = &m->s;
     LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
     int64_t columns = glow_cpu_integer_columns(s) / s->groups;
-    cg_value at = cg_affine(g, m->group, columns, panel, s->vectors * s->lanes);
+    cg_value at =
+        cg_affine(g, m->p.group, columns, panel, s->vectors * s->lanes);
 
     at = cg_addc(g, cg_mulc(g, at, 4), glow_cpu_integer_weights(s));
     at = glow_cg_at(g, m->j->packed, at);
@@ -284,9 +284,9 @@ make_panel(maker *m, cg_value panel, int64_t number, cg_value end)
 
     m->p.vectors = glow_cpu_integer_vectors(s, number);
     m->p.last = glow_cpu_integer_last(s, number);
-    m->p.channel = cg_add(g, cg_mulc(g, m->group, s->outputs), first);
+    m->p.channel = cg_add(g, cg_mulc(g, m->p.group, s->outputs), first);
     if (s->packed) {
-        at = cg_affine(g, m->group, glow_cpu_integer_group_weights(s), panel,
+        at = cg_affine(g, m->p.group, glow_cpu_integer_group_weights(s), panel,
                        glow_cpu_integer_panel(s, s->vectors));
         m->packed = m->p.weights = glow_cg_at(g, m->weights, at);
         if (s->widens) {
@@ -301,16 +301,39 @@ make_panel(maker *m, cg_value panel, int64_t number, cg_value end)
     } else {
         m->p.weights =
             glow_cg_atc(g, m->j->scratch, glow_cpu_integer_copy_bytes(s));
-        at = cg_affine(g, m->group, s->step.group, first, s->step.output);
+        at = cg_affine(g, m->p.group, s->step.group, first, s->step.output);
         glow_cpu_integer_pack_panel(m->j, s, glow_cg_at(g, m->weights, at),
                                     number, m->p.weights, terms);
     }
     if (!s->columns)
         set_columns(m, terms);
     if (s->form == CPU_DOT_TILES)
-        glow_cpu_integer_matrix_lines(m->j, s, &m->p, end);
+        glow_cpu_integer_matrix_panel(m->j, s, &m->p, end);
     else
         make_lines(m, end);
+}
+
+/* Panels `low` to `high`, each as panel `number` is; there is at least one. */
+static void
+make_alike(maker *m, cg_value low, cg_value high, int64_t number, cg_value end)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    cg_value at;
+    cg_loop l;
+
+    if (s->form == CPU_DOT_TILES && s->columns) {
+        m->p.vectors = glow_cpu_integer_vectors(s, number);
+        m->p.last = glow_cpu_integer_last(s, number);
+        m->p.channel = cg_mulc(g, m->p.group, s->outputs);
+        at = cg_mulc(g, m->p.group, glow_cpu_integer_group_weights(s));
+        m->p.weights = glow_cg_at(g, m->weights, at);
+        glow_cpu_integer_matrix_panels(m->j, s, &m->p, low, high, end);
+        return;
+    }
+    glow_cg_loop(g, &l, low, high, 1, NULL, 0);
+    make_panel(m, l.i, number, end);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 /* Panels of the group, those of the unit if threads share them. */
@@ -324,23 +347,23 @@ make_panels(maker *m, cg_value end)
                 glow_cpu_integer_last(s, last) < s->lanes;
     int64_t whole = s->panels - ends;
     cg_value low = cg_i64(g, 0), high = cg_i64(g, s->panels);
-    cg_if is_last;
-    cg_loop l;
+    cg_value before;
+    cg_if is_whole, is_last;
 
     if (s->by_panels) {
         low = m->units.begin;
         high = m->units.end;
     }
     if (whole) {
-        glow_cg_loop_guarded(
-            g, &l, low, glow_cg_imin(g, high, cg_i64(g, whole)), 1, NULL, 0);
-        make_panel(m, l.i, 0, end);
-        glow_cg_loop_end(g, &l, NULL);
+        before = glow_cg_imin(g, high, cg_i64(g, whole));
+        glow_cg_if(g, &is_whole, cg_icmp(g, LLVMIntSLT, low, before));
+        make_alike(m, low, before, 0, end);
+        glow_cg_end_if(g, &is_whole);
     }
     if (!ends)
         return;
     glow_cg_if(g, &is_last, cg_icmp(g, LLVMIntSGT, high, cg_i64(g, last)));
-    make_panel(m, cg_i64(g, last), last, end);
+    make_alike(m, cg_i64(g, last), cg_i64(g, last + 1), last, end);
     glow_cg_end_if(g, &is_last);
 }
 
@@ -354,11 +377,11 @@ make_groups(maker *m, cg_value end)
     cg_loop l;
 
     if (s->groups == 1) {
-        m->group = cg_i64(g, 0);
+        m->p.group = cg_i64(g, 0);
         make_panels(m, end);
         return;
     }
-    m->group = glow_cg_for(g, &l, s->groups);
+    m->p.group = glow_cg_for(g, &l, s->groups);
     m->p.in = glow_cg_at(g, in, cg_mulc(g, l.i, s->channels * bytes));
     make_panels(m, end);
     glow_cg_loop_end(g, &l, NULL);

@@ -87,6 +87,8 @@ typedef struct cpu_integer {
     int64_t last_rows; /* flat: rows of the last tile */
     int64_t block;     /* lines of a block */
     bool by_panels;    /* threads share panels, else lines */
+    bool
+        panels_within; /* matrix registers: all panels for each pair of tiles */
 } cpu_integer;
 
 /* Chooses form, reading and blocking; `uses_matrix`: for matrix registers. */
@@ -251,9 +253,10 @@ void glow_cpu_integer_sum(cg *g, const cpu_integer *s, int rows, int vectors,
 /* A panel at hand, and the block of lines that it is multiplied by. */
 typedef struct cpu_integer_panel_at {
     cg_value weights;
-    cg_value in;      /* the first pixel of the block, of the group */
-    cg_value first;   /* its line */
-    cg_value image;   /* number of the first result of the plane */
+    cg_value in;    /* the first pixel of the block, of the group */
+    cg_value first; /* its line */
+    cg_value image; /* number of the first result of the plane */
+    cg_value group;
     cg_value channel; /* the first, of all */
     int vectors, last;
     cpu_integer_column column[CPU_INTEGER_VECTORS];
@@ -268,9 +271,16 @@ bool glow_cpu_integer_takes_matrix(const cpu_target *t, const cpu_integer *s);
 /* Bytes of weights of 1, at the end of the packed ones; packs them. */
 int64_t glow_cpu_integer_ones(const cpu_integer *s);
 void glow_cpu_integer_pack_ones(const cpu_integer *s, uint8_t *to);
-/* The lines of the block up to `end`. */
-void glow_cpu_integer_matrix_lines(cpu_job *j, const cpu_integer *s,
+/* A panel with its columns by the lines of the block up to `end`. */
+void glow_cpu_integer_matrix_panel(cpu_job *j, const cpu_integer *s,
                                    const cpu_integer_panel_at *p, cg_value end);
+/*
+ * Panels `low` to `high`, of packed columns, by them: `p` has the weights and the channel
+ * of panel 0 of the group.  There is at least one panel.
+ */
+void glow_cpu_integer_matrix_panels(cpu_job *j, const cpu_integer *s,
+                                    const cpu_integer_panel_at *p, cg_value low,
+                                    cg_value high, cg_value end);
 
 /* Depthwise convolutions, after glow_cpu_integer_shape: depthwise.c. */
 bool glow_cpu_is_depthwise(const cpu_target *t, const cpu_integer *s);

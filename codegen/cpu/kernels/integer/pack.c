@@ -14,30 +14,48 @@ weight_at(const integer *s, const glow_tensor *from, int64_t at)
                                     : ((const uint8_t *)from->data)[at] - 128;
 }
 
-/* One tap's run of panel `panel` of a group; returns the end. */
+/* Step `k` of a run, `count` channels from `first` on; returns the end. */
+static uint8_t *
+pack_step(const integer *s, const glow_tensor *from, int64_t at, int64_t k,
+          int64_t first, int64_t count, uint8_t *to)
+{
+    bool is_byte = glow_cpu_integer_weight_bytes(s) == 1;
+
+    for (int64_t c = first; c < first + count; c++)
+        for (int64_t e = k * s->group; e < (k + 1) * s->group; e++) {
+            bool is = c < s->outputs && e < s->run;
+            int64_t element = at + c * s->step.output +
+                              e / s->channels * s->step.tap +
+                              e % s->channels * s->step.depth;
+            int16_t w = is ? (int16_t)weight_at(s, from, element) : 0;
+
+            if (is_byte)
+                *to = (uint8_t)w;
+            else
+                memcpy(to, &w, 2);
+            to += is_byte ? 1 : 2;
+        }
+    return to;
+}
+
+/*
+ * One tap's run of panel `panel` of a group; returns the end.  The rows of a tile are
+ * contiguous: those of the vectors of a multiplication follow each other.
+ */
 static uint8_t *
 pack_run(const integer *s, const glow_tensor *from, int64_t at, int64_t panel,
          uint8_t *to)
 {
+    bool is_tiled = s->form == CPU_DOT_TILES;
     int vectors = glow_cpu_integer_vectors(s, panel);
     int64_t first = panel * s->vectors * s->lanes;
-    bool is_byte = glow_cpu_integer_weight_bytes(s) == 1;
+    int64_t together = is_tiled ? s->lanes : vectors * s->lanes;
+    int64_t unit = is_tiled ? s->unit : 1;
 
-    for (int64_t k = 0; k < s->steps; k++)
-        for (int64_t c = first; c < first + vectors * s->lanes; c++)
-            for (int64_t e = k * s->group; e < (k + 1) * s->group; e++) {
-                bool is = c < s->outputs && e < s->run;
-                int64_t element = at + c * s->step.output +
-                                  e / s->channels * s->step.tap +
-                                  e % s->channels * s->step.depth;
-                int16_t w = is ? (int16_t)weight_at(s, from, element) : 0;
-
-                if (is_byte)
-                    *to = (uint8_t)w;
-                else
-                    memcpy(to, &w, 2);
-                to += is_byte ? 1 : 2;
-            }
+    for (int64_t k = 0; k < s->steps; k += unit)
+        for (int64_t c = 0; c < vectors * s->lanes; c += together)
+            for (int64_t i = k; i < k + unit; i++)
+                to = pack_step(s, from, at, i, first + c, together, to);
     return to;
 }
 

@@ -22,7 +22,9 @@
 #define LESS 0.9  /* of the cycles, below which fewer vectors pay */
 #define MATRIX_STEPS 16 /* of a multiplication of matrix registers */
 #define WIDE_TILES 16   /* of a block that widens a panel, at least */
-#define SLACK CPU_LINE  /* bytes that are read behind the copied lines */
+#define MANY_TILES \
+    8 /* of a block, among which the first reads weights from memory */
+#define SLACK CPU_LINE /* bytes that are read behind the copied lines */
 
 typedef cpu_integer integer;
 
@@ -166,7 +168,7 @@ static void
 set_panels(const cpu_target *t, int most, integer *s)
 {
     int64_t vectors = cg_ceil_div(s->outputs, s->lanes);
-    int64_t width = s->axis[2].out;
+    int64_t width = s->axis[2].out, tiles;
     int rows, beside;
 
     s->panels = cg_ceil_div(vectors, most);
@@ -179,7 +181,11 @@ set_panels(const cpu_target *t, int most, integer *s)
         rows &= ~1;
     if (s->form == CPU_DOT_TILES)
         rows = CPU_MATRIX_ROWS;
-    s->rows = (int)cg_ceil_div(width, cg_ceil_div(width, rows));
+    tiles = cg_ceil_div(width, rows);
+    if (s->form == CPU_DOT_TILES && s->flat && width > 1)
+        tiles +=
+            tiles % 2; /* pairs: the time of a product is that of its rows */
+    s->rows = (int)cg_ceil_div(width, tiles);
 }
 
 /*
@@ -245,16 +251,22 @@ set_tile(const cpu_target *t, integer *s)
     }
 }
 
+/* True if half the cache holds all weights. */
+static bool
+holds_weights(const cpu_target *t, const integer *s)
+{
+    return s->packed && glow_cpu_integer_weights(s) <= t->cache_bytes / 2;
+}
+
 /*
  * Bytes of lines of a block: while the cache holds all weights, the L1 cache holds the
  * input; else weights are read once for as many lines as half the cache holds.  Of
- * matrix registers the L1 cache holds a panel of weights, by which all lines of the
- * block are multiplied, and a quarter of the cache the lines and their results.
+ * matrix registers a quarter of the cache holds the lines and their results.
  */
 static int64_t
 most_bytes(const cpu_target *t, const integer *s, int64_t *line)
 {
-    bool held = s->packed && glow_cpu_integer_weights(s) <= t->cache_bytes / 2;
+    bool held = holds_weights(t, s);
     int64_t width = s->flat ? s->rows : s->axis[2].out;
 
     *line = s->line * s->axis[0].kernel;
@@ -321,6 +333,8 @@ set_block(const cpu_target *t, integer *s)
         s->block = s->lines;
     if (!s->packed)
         s->block = s->lines;
+    s->panels_within =
+        holds_weights(t, s) && s->block * tiles_of_line(s) >= MANY_TILES;
 }
 
 int64_t
