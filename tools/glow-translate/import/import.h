@@ -350,6 +350,18 @@ typedef struct import_window {
 bool import_read_window(import_node *n, const glow_value *x,
                         const glow_dims *kernel, import_window *out);
 
+/*
+ * The end pad of axis `i` of an input of `size` elements, as far as the windows of
+ * ceil_mode reach.
+ */
+int64_t import_window_reach(const import_window *w, int i, int64_t size);
+/*
+ * AveragePool of `x`, in NCHW.  With `whole` and count_include_pad a window that ends
+ * beyond the pads is divided by its whole size, as ONNX Runtime does; ONNX divides by
+ * the elements and pads within it.
+ */
+glow_value *import_average_pool(import_node *n, glow_value *x, bool whole);
+
 /* The import. */
 
 typedef struct import_options {

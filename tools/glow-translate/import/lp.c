@@ -109,16 +109,10 @@ padded(import_node *n, glow_value *x, const import_window *w, bool ceil_mode)
     for (int i = 0; i < 2 * rank; i++)
         pads[i] = 0;
     for (int i = 0; i < w->spatial; i++) {
-        int64_t size = x->type->shape.at[i + 1], before = w->pads.at[i];
-        int64_t after = w->pads.at[w->spatial + i], stride = w->strides.at[i];
-        int64_t wide = w->dilation.rank ? w->dilation.at[i] : 1;
-        int64_t reach = (w->kernels.at[i] - 1) * wide + 1;
-        int64_t left = size + before + after - reach;
-        int64_t last =
-            (left / stride + 1) * stride; /* of an additional window */
+        int64_t before = w->pads.at[i], after = w->pads.at[w->spatial + i];
 
-        if (ceil_mode && left >= 0 && left % stride && last < size + before)
-            after = last + reach - size - before;
+        if (ceil_mode)
+            after = import_window_reach(w, i, x->type->shape.at[i + 1]);
         pads[i + 1] = before;
         pads[rank + i + 1] = after;
         any |= before || after;

@@ -6,24 +6,47 @@
 
 #include "tools/glow-translate/import/import.h"
 
-static bool
-average_pool(import_node *n)
+int64_t
+import_window_reach(const import_window *w, int i, int64_t size)
+{
+    int64_t before = w->pads.at[i], after = w->pads.at[w->spatial + i];
+    int64_t wide = w->dilation.rank ? w->dilation.at[i] : 1;
+    int64_t reach = (w->kernels.at[i] - 1) * wide + 1;
+    int64_t stride = w->strides.at[i], left = size + before + after - reach;
+    int64_t last = (left / stride + 1) * stride; /* of an additional window */
+
+    if (left < 0 || left % stride == 0 || last >= size + before)
+        return after;
+    return last + reach - size - before;
+}
+
+glow_value *
+import_average_pool(import_node *n, glow_value *x, bool whole)
 {
     import_window w;
     bool ceil_mode = import_flag(n, "ceil_mode", false);
     bool counted = import_flag(n, "count_include_pad", false);
 
-    if (!import_operands(n, 1, 1))
-        return false;
-
-    glow_value *x = import_in(n, 0);
-
-    if (!import_read_window(n, x, NULL, &w))
-        return false;
+    if (n->failed || !import_read_window(n, x, NULL, &w))
+        return NULL;
+    if (whole && counted && ceil_mode) {
+        for (int i = 0; i < w.spatial; i++)
+            w.pads.at[w.spatial + i] =
+                import_window_reach(&w, i, x->type->shape.at[i + 2]);
+        ceil_mode = false;
+    }
     x = BUILD(n, avgpool, GLOW_IN(import_to_nhwc(n, x)), .kernels = w.kernels,
               .strides = w.strides, .pads = w.pads, .dilation = w.dilation,
               .ceil_mode = ceil_mode, .count_include_pads = counted);
-    return import_done(n, import_to_nchw(n, x));
+    return import_to_nchw(n, x);
+}
+
+static bool
+average_pool(import_node *n)
+{
+    if (!import_operands(n, 1, 1))
+        return false;
+    return import_done(n, import_average_pool(n, import_in(n, 0), false));
 }
 
 /*

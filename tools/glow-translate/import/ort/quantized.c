@@ -86,8 +86,8 @@ pool(import_node *n)
     x = floats_of(n, 0);
     if (channels_last)
         x = import_to_nchw(n, x);
-    x = import_as(n, is_global ? "GlobalAveragePool" : "AveragePool", ORT_OPSET,
-                  &x, 1);
+    x = is_global ? import_as(n, "GlobalAveragePool", ORT_OPSET, &x, 1)
+                  : import_average_pool(n, x, true);
     if (channels_last)
         x = import_to_nhwc(n, x);
     return quantized(n, x, 3, 0);
