@@ -160,6 +160,10 @@ void glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v);
 void glow_cpu_prefetch(cpu_job *j, cpu_place at, int rows, int64_t apart,
                        int64_t columns, int64_t beyond);
 
+/* True if the same call would prefetch anything. */
+bool glow_cpu_may_prefetch(const cpu_job *j, int rows, int64_t columns,
+                           int64_t beyond);
+
 /* Emits a step without a root: the loops of its fused element-wise chain. */
 void glow_cpu_emit_stack(cpu_job *j);
 /* Its units: see cpu_kernel. */

@@ -60,18 +60,38 @@ find(const cpu_job *j, fars *to)
     }
 }
 
+/* Cache lines of `columns` columns of `rows` rows of each slot. */
+static int64_t
+lines_of(const fars *f, int rows, int64_t columns)
+{
+    int64_t lines = 0;
+
+    for (int i = 0; i < f->count; i++)
+        lines += rows * cg_ceil_div(columns * f->at[i].bytes, CPU_LINE);
+    return lines;
+}
+
+bool
+glow_cpu_may_prefetch(const cpu_job *j, int rows, int64_t columns,
+                      int64_t beyond)
+{
+    fars f = {.beyond = beyond};
+    int64_t lines;
+
+    find(j, &f);
+    lines = lines_of(&f, rows, columns);
+    return lines > 0 && lines <= CPU_MOST_AHEAD;
+}
+
 void
 glow_cpu_prefetch(cpu_job *j, cpu_place at, int rows, int64_t apart,
                   int64_t columns, int64_t beyond)
 {
     cg *g = j->g;
     fars f = {.beyond = beyond};
-    int64_t lines = 0;
 
     find(j, &f);
-    for (int i = 0; i < f.count; i++)
-        lines += rows * cg_ceil_div(columns * f.at[i].bytes, CPU_LINE);
-    if (lines > CPU_MOST_AHEAD)
+    if (lines_of(&f, rows, columns) > CPU_MOST_AHEAD)
         return;
     for (int i = 0; i < f.count; i++) {
         const far *x = &f.at[i];

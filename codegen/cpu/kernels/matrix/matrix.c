@@ -242,6 +242,8 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
     glow_cpu_matrix_of(g->target, d, m);
     glow_cpu_matrix_begin_results(&k);
     glow_cg_matrix_begin(g, m->rows, m->unit);
+    for (int r = 0; r < CPU_MATRIX_LEFT; r++)
+        glow_cg_matrix_zero(g, r);
     if (m->by_groups) {
         emit_groups(&k);
         return;

@@ -81,10 +81,13 @@ glow_cpu_matrix_prefetch_rows(const maker *k, cg_value count)
     int64_t beyond = k->ahead.places && glow_cpu_matrix_is_far(g->target, &k->m)
                          ? 0
                          : glow_cpu_matrix_cache(g->target);
-    cg_value at = cg_get(g, k->coming);
-    cg_value most = cg_i64(g, 2 * k->m.rows), end = cg_add(g, at, count);
+    cg_value at, most = cg_i64(g, 2 * k->m.rows), end;
     cg_loop l;
 
+    if (!glow_cpu_may_prefetch(k->j, 1, k->columns, beyond))
+        return;
+    at = cg_get(g, k->coming);
+    end = cg_add(g, at, count);
     end = glow_cg_imin(g, end, most);
     glow_cg_loop_guarded(g, &l, at, end, 1, NULL, 0);
     glow_cpu_prefetch(
