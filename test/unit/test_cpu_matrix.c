@@ -220,6 +220,43 @@ convolutions_agree(void **state)
     }
 }
 
+/* Narrow images of several lines, which may be joined to one line. */
+static void
+narrow_convolutions_agree(void **state)
+{
+    uint64_t seed = 3;
+
+    (void)state;
+    for (int i = 0; i < 24; i++) {
+        bool point = i % 3 == 0;
+        int64_t kernel = point ? 1 : draw(&seed, 2, 3);
+        int64_t stride = point ? draw(&seed, 2, 3) : 1;
+
+        check(&(shape){
+            .kernel = "conv_matrix",
+            .batch = draw(&seed, 1, 3),
+            .h = draw(&seed, 5, 12),
+            .w = draw(&seed, 5, 21),
+            .in = 2 * draw(&seed, 8, 40),
+            .out = draw_channels(&seed),
+            .kernel_h = kernel,
+            .kernel_w = kernel,
+            .stride_h = stride,
+            .stride_w = stride,
+            .pad_h = point ? 0 : draw(&seed, 0, 2),
+            .pad_w = point ? 0 : draw(&seed, 0, 2),
+            .end_h = point ? 0 : draw(&seed, 0, 2),
+            .end_w = point ? 0 : draw(&seed, 0, 2),
+            .dilation_h = 1,
+            .dilation_w = point ? 1 : draw(&seed, 1, 2),
+            .lines = draw(&seed, 0, 2) ? 0 : draw(&seed, 1, 3),
+            .bias = draw(&seed, 0, 1),
+            .stacked = draw(&seed, 0, 1),
+            .constants = true,
+        });
+    }
+}
+
 /* A filter that outgrows the cache: cuts of the depth, in blocks of lines. */
 static void
 deep_convolutions_agree(void **state)
@@ -281,6 +318,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_agree),
+        cmocka_unit_test(narrow_convolutions_agree),
         cmocka_unit_test(deep_convolutions_agree),
         cmocka_unit_test(products_agree),
     };

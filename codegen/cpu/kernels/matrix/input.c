@@ -85,7 +85,7 @@ copy_pixels(const copied *c, cg_value from, cg_value to, int64_t pixels)
     else
         glow_cpu_copy(c->j->g, (cg_tensor){to, d->type}, 0,
                       GLOW_DIMS_OF(m->pixel / 2, 1), (cg_tensor){from, d->type},
-                      0, GLOW_DIMS_OF(d->groups * d->channels, 1),
+                      0, GLOW_DIMS_OF(m->copy_w * d->groups * d->channels, 1),
                       GLOW_DIMS_OF(pixels, m->channels));
 }
 
@@ -101,7 +101,8 @@ copy_line(const copied *c, cg_value y, cg_value at)
     cg_value to;
 
     left = left < m->in_w ? left : m->in_w;
-    pixels = d->in_w < m->in_w - left ? d->in_w : m->in_w - left;
+    pixels = cg_ceil_div(d->in_w, m->copy_w);
+    pixels = pixels < m->in_w - left ? pixels : m->in_w - left;
     to = glow_cg_atc(g, at, left * pixel);
     clear(c, at, left);
     clear(c, glow_cg_atc(g, to, pixels * pixel), m->in_w - left - pixels);
@@ -138,11 +139,18 @@ glow_cpu_matrix_copy(cpu_job *j, const cpu_matrix *m, cg_value image,
         m->flat ? 0 : (d->kernel_h - 1) * d->dilation_h + 1 - d->stride_h;
     cg_value low = cg_mulc(g, first, stride);
     cg_value high = cg_addc(g, cg_mulc(g, end, stride), reach);
-    cg_value zero = glow_cg_at(g, to, cg_mulc(g, low, -m->line)), at, y, is;
+    cg_value zero, at, y, is;
     copied c = {j, m, image};
     cg_loop lines;
     cg_if inside, outside;
 
+    if (m->joined) {
+        low = cg_over(g, glow_cpu_matrix_tile(g, m, first), m->in_w);
+        high = glow_cg_imin(g, cg_mulc(g, end, m->rows), cg_i64(g, d->out_w));
+        high = cg_over(g, cg_addc(g, high, -1), m->in_w);
+        high = cg_addc(g, high, (d->kernel_h - 1) * d->dilation_h + 2);
+    }
+    zero = glow_cg_at(g, to, cg_mulc(g, low, -m->line));
     glow_cg_loop(g, &lines, low, high, 1, NULL, 0);
     at = glow_cg_at(g, zero, cg_mulc(g, lines.i, m->line));
     if (m->flat) {
@@ -150,7 +158,7 @@ glow_cpu_matrix_copy(cpu_job *j, const cpu_matrix *m, cg_value image,
         glow_cg_loop_end(g, &lines, NULL);
         return zero;
     }
-    y = cg_addc(g, lines.i, -d->pad_h);
+    y = cg_addc(g, cg_mulc(g, lines.i, m->copy_h), -d->pad_h);
     is = cg_icmp(g, LLVMIntULT, y, cg_i64(g, d->in_h));
     glow_cg_if(g, &inside, is);
     copy_line(&c, y, at);

@@ -10,6 +10,12 @@
  * stored, so that no load goes beyond the pixels.  The tail of the depth
  * overlaps likewise: its weights begin with zeros.
  *
+ * Copied lines of an image may be joined to one line, so that tiles go on from one to the
+ * next: 7 x 7 results, whose lines are 8 pixels apart, take 4 tiles of 14 rows instead of 7
+ * of 7.  A line's padding on the right is the next one's on the left, as far as both have
+ * any.  Sums of pixels between the results of two lines are not stored.  Of a kernel of
+ * 1 x 1 only the pixels are copied that it reads.
+ *
  * Input is read in place, unless taps are outside of it, its channels are odd and few,
  * a part of a pixel's, or it is flat with pixels that are an even number of cache lines
  * apart; then the lines of a block are copied to scratch, with zero padding.  Groups of
@@ -49,6 +55,9 @@ typedef struct cpu_matrix {
     int64_t part; /* bytes from the first parts of a line to the second */
     bool copies;  /* the input */
     int64_t in_w; /* pixels of a line of it, as it is read */
+    /* Lines of an image are one line, d.out_w pixels with those between them; d.out_h is 1. */
+    bool joined;
+    int64_t copy_h, copy_w; /* strides of the copy; those of `d` are of what is read */
     int64_t groups;   /* of CPU_MATRIX_COLUMNS output channels */
     bool by_channels; /* threads share groups, else steps */
     /* A group of a filter that is packed at run time is used for all images before the

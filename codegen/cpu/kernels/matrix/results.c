@@ -26,6 +26,17 @@ position_of(const maker *k, cg_value pixel)
     return cg_addc(g, cg_add(g, image, x), d->first);
 }
 
+/* The pixel of the results at `place` among the pixels of joined lines. */
+static cg_value
+joined_pixel(const maker *k, cg_value place)
+{
+    cg *g = k->j->g;
+    const cpu_matrix *m = &k->m;
+
+    return cg_affine(g, cg_over(g, place, m->in_w), m->out_w,
+                     cg_modulo(g, place, m->in_w), 1);
+}
+
 /* A row of the buffer, at byte `at` of it, of pixel `pixel`. */
 static void
 finish_row(const maker *k, cg_value at, cg_value pixel, cg_value channel)
@@ -57,11 +68,22 @@ glow_cpu_matrix_finish(const maker *k, cg_value most)
     cg_value from = cg_get(g, w->from), pixel = cg_get(g, w->pixel);
     cg_value all = cg_get(g, w->count), channel = cg_get(g, w->channel);
     cg_value count = glow_cg_imin(g, all, most), at;
+    cg_value place;
     cg_loop l;
+    cg_if is;
 
     glow_cg_loop_guarded(g, &l, cg_i64(g, 0), count, 1, NULL, 0);
     at = cg_add(g, from, cg_mulc(g, l.i, CPU_MATRIX_PITCH));
-    finish_row(k, at, position_of(k, cg_add(g, pixel, l.i)), channel);
+    place = cg_add(g, pixel, l.i);
+    if (k->m.joined) {
+        cg_value x = cg_modulo(g, place, k->m.in_w);
+
+        glow_cg_if(g, &is, cg_icmp(g, LLVMIntSLT, x, cg_i64(g, k->m.out_w)));
+        place = joined_pixel(k, place);
+    }
+    finish_row(k, at, position_of(k, place), channel);
+    if (k->m.joined)
+        glow_cg_end_if(g, &is);
     glow_cg_loop_end(g, &l, NULL);
     cg_set(g, w->from, cg_add(g, from, cg_mulc(g, count, CPU_MATRIX_PITCH)));
     cg_set(g, w->pixel, cg_add(g, pixel, count));
@@ -81,7 +103,7 @@ glow_cpu_matrix_prefetch_rows(const maker *k, cg_value count)
     int64_t beyond = k->ahead.places && glow_cpu_matrix_is_far(g->target, &k->m)
                          ? 0
                          : glow_cpu_matrix_cache(g->target);
-    cg_value at, most = cg_i64(g, 2 * k->m.rows), end;
+    cg_value at, most = cg_i64(g, 2 * k->m.rows), end, pixel;
     cg_loop l;
 
     if (!glow_cpu_may_prefetch(k->j, 1, k->columns, beyond))
@@ -90,10 +112,12 @@ glow_cpu_matrix_prefetch_rows(const maker *k, cg_value count)
     end = cg_add(g, at, count);
     end = glow_cg_imin(g, end, most);
     glow_cg_loop_guarded(g, &l, at, end, 1, NULL, 0);
-    glow_cpu_prefetch(
-        k->j,
-        (cpu_place){position_of(k, cg_add(g, k->pixel, l.i)), k->channel, 0, 0},
-        1, 1, k->columns, beyond);
+    pixel = cg_add(g, k->pixel, l.i);
+    if (k->m.joined)
+        pixel = joined_pixel(k, pixel);
+    glow_cpu_prefetch(k->j,
+                      (cpu_place){position_of(k, pixel), k->channel, 0, 0}, 1,
+                      1, k->columns, beyond);
     glow_cg_loop_end(g, &l, NULL);
     cg_set(g, k->coming, end);
 }

@@ -40,7 +40,7 @@ set_depth(matrix *m, bool within)
     bool few = row % 2 && row < CPU_MATRIX_DEPTH;
     bool even = d->channels * 2 % (2 * CPU_LINE) == 0;
 
-    m->copies = !within || few || m->parts > 1 || d->groups > 1 ||
+    m->copies = !within || few || m->parts > 1 || d->groups > 1 || m->joined ||
                 (even && m->flat && d->outputs >= MANY * CPU_MATRIX_COLUMNS);
     beside &= !(m->copies && even); /* pixels are apart then */
     m->channels = d->channels + few;
@@ -51,6 +51,27 @@ set_depth(matrix *m, bool within)
     m->in_w = m->copies ? (d->out_w - 1) * d->stride_w +
                               (d->kernel_w - 1) * d->dilation_w + 1
                         : d->in_w;
+}
+
+static int64_t
+smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * Pixels of a line that is joined with others: these have the padding in common that is
+ * both on its right and on the left of the next.
+ */
+static int64_t
+joined_pixels(const matrix *m)
+{
+    const direct *d = &m->d;
+    int64_t reach = (d->kernel_w - 1) * d->dilation_w, all = m->out_w + reach;
+    int64_t right = all - d->pad_w - cg_ceil_div(d->in_w, m->copy_w);
+    int64_t shared = smaller(smaller(d->pad_w, right), reach);
+
+    return all - (shared > 0 ? shared : 0);
 }
 
 /*
@@ -66,6 +87,8 @@ set_lines(matrix *m)
         m->pixel += CPU_LINE;
     if (m->flat && m->copies)
         m->in_w = m->rows;
+    if (m->joined)
+        m->in_w = joined_pixels(m);
     m->part = m->in_w * m->pixel;
     m->line = m->part * m->parts;
 }
@@ -183,10 +206,10 @@ set_blocks(const cpu_target *t, matrix *m)
         m->block = least;
     if (m->copies && m->flat && !is_set)
         m->block = most_steps(t, m) < m->block ? most_steps(t, m) : m->block;
-    if (m->block > m->steps || !d.packed ||
+    if (m->block > m->steps || !d.packed || (m->joined && !is_set) ||
         (m->cuts > 1 && (m->flat || !is_set)))
         m->block = m->steps;
-    if (m->copies && !m->flat && d.packed && !is_set)
+    if (m->copies && !m->flat && !m->joined && d.packed && !is_set)
         fit_block(t, m);
     m->by_channels = !d.packed || glow_cpu_is_by_channels(t, &d, &s);
 }
@@ -305,6 +328,61 @@ glow_cpu_matrix_is_far(const cpu_target *t, const matrix *m)
            (double)glow_cpu_matrix_cache(t) / 2;
 }
 
+/* Blocks `m`, whose convolution is set; false if its input cannot be read so. */
+static bool
+block(const cpu_target *t, matrix *m, bool within)
+{
+    const direct *d = &m->d;
+
+    set_depth(m, within);
+    if (m->channels != d->channels &&
+        (!d->packed || d->turns || (m->flat && m->parts == 1)))
+        return false;
+    m->tiles = cg_ceil_div(m->d.out_w, CPU_MATRIX_ROWS);
+    m->rows = (int)cg_ceil_div(m->d.out_w, m->tiles);
+    m->tiles = cg_ceil_div(m->d.out_w, m->rows);
+    m->step = m->flat || m->joined ? 1 : m->tiles;
+    m->steps = m->flat || m->joined ? m->tiles : m->d.out_h;
+    m->groups = cg_ceil_div(d->outputs, CPU_MATRIX_COLUMNS);
+    set_lines(m);
+    set_blocks(t, m);
+    if (may_cut(m)) {
+        if (m->flat)
+            cut_product(t, m);
+        else
+            cut_window(t, m);
+    }
+    return true;
+}
+
+/*
+ * Joins the lines of an image if these are fewer tiles then and that takes no more cycles,
+ * of kernels that move by one pixel, or read one.
+ */
+static void
+join(const cpu_target *t, matrix *m)
+{
+    const direct *d = &m->d;
+    bool one = d->kernel_h * d->kernel_w == 1 && !d->pad_h && !d->pad_w;
+    matrix all = *m;
+
+    if (m->flat || m->parts > 1 || m->d.turns || !m->d.packed || m->out_h < 2 ||
+        m->channels != d->channels ||
+        (!one && (d->stride_h != 1 || d->stride_w != 1)))
+        return;
+    all.joined = true;
+    all.cuts = 1;
+    all.copy_h = d->stride_h;
+    all.copy_w = d->stride_w;
+    all.d.stride_h = all.d.stride_w = 1;
+    all.d.out_w = (m->out_h - 1) * joined_pixels(&all) + m->out_w;
+    all.d.out_h = 1;
+    if (block(t, &all, false) &&
+        all.steps * all.step < m->steps * m->step &&
+        glow_cpu_matrix_cycles(t, &all) <= glow_cpu_matrix_cycles(t, m))
+        *m = all;
+}
+
 bool
 glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
 {
@@ -322,6 +400,8 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
     *m = (matrix){.d = *d,
                   .flat = flat,
                   .cuts = 1,
+                  .copy_h = 1,
+                  .copy_w = 1,
                   .out_h = d->out_h,
                   .out_w = d->out_w,
                   .parts = parts_of(t, d)};
@@ -331,24 +411,9 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
         m->d.in_h = m->d.out_h = 1;
         m->d.batch = d->w_batch ? d->batch : 1;
     }
-    set_depth(m, within);
-    if (m->channels != d->channels &&
-        (!d->packed || d->turns || (flat && m->parts == 1)))
+    if (!block(t, m, within))
         return false;
-    m->tiles = cg_ceil_div(m->d.out_w, CPU_MATRIX_ROWS);
-    m->rows = (int)cg_ceil_div(m->d.out_w, m->tiles);
-    m->tiles = cg_ceil_div(m->d.out_w, m->rows);
-    m->step = flat ? 1 : m->tiles;
-    m->steps = flat ? m->tiles : m->d.out_h;
-    m->groups = cg_ceil_div(d->outputs, CPU_MATRIX_COLUMNS);
-    set_lines(m);
-    set_blocks(t, m);
-    if (may_cut(m)) {
-        if (m->flat)
-            cut_product(t, m);
-        else
-            cut_window(t, m);
-    }
+    join(t, m);
     m->by_groups = m->d.turns && m->d.batch > 1 && glow_cpu_matrix_is_far(t, m);
     if (m->by_groups)
         m->block = m->steps;
@@ -419,12 +484,26 @@ glow_cpu_matrix_size(const cpu_target *t, const direct *d)
     return glow_cpu_matrix_all_bytes(&m) + (m.parts > 1 ? CPU_LINE : 0);
 }
 
-/* Lines of a block that are copied, at most. */
+/* Lines that the tiles of a block touch at most. */
+static int64_t
+joined_lines(const matrix *m)
+{
+    int64_t lines = m->block * m->rows / m->in_w + 2;
+
+    return smaller(lines, m->out_h);
+}
+
+/*
+ * Lines of a block that are copied, at most; of joined ones one more, whose first pixels
+ * are the padding of the last.
+ */
 int64_t
 glow_cpu_matrix_copied(const matrix *m)
 {
     if (m->flat)
         return m->block;
+    if (m->joined)
+        return joined_lines(m) + (m->d.kernel_h - 1) * m->d.dilation_h + 1;
     return (m->block - 1) * m->d.stride_h +
            (m->d.kernel_h - 1) * m->d.dilation_h + 1;
 }
