@@ -9,7 +9,6 @@
 
 #define CUT 0.6 /* of the cache for split input and weights of a cut */
 #define MOST_CUTS 16
-#define MANY 8 /* groups for which input is worth a copy to other cache lines */
 
 typedef cpu_direct direct;
 typedef cpu_matrix matrix;
@@ -40,8 +39,7 @@ set_depth(matrix *m, bool within)
     bool few = row % 2 && row < CPU_MATRIX_DEPTH;
     bool even = d->channels * 2 % (2 * CPU_LINE) == 0;
 
-    m->copies = !within || few || m->parts > 1 || d->groups > 1 || m->joined ||
-                (even && m->flat && d->outputs >= MANY * CPU_MATRIX_COLUMNS);
+    m->copies = !within || few || m->parts > 1 || d->groups > 1 || m->joined;
     beside &= !(m->copies && even); /* pixels are apart then */
     m->channels = d->channels + few;
     m->taps = beside ? 1 : (int)d->kernel_w;
