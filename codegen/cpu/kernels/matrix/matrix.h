@@ -42,6 +42,9 @@ typedef struct cpu_matrix {
     int64_t steps, step;
     int64_t block;    /* steps of one */
     int taps;         /* of a row that are not contiguous, or 1 */
+    /* All taps of a unit of the depth precede the next unit, so that the L1 cache holds the
+       input that they share; else all the depth of a tap precedes the next tap. */
+    bool taps_within;
     int64_t channels; /* of a pixel, as it is read */
     int64_t pixel;    /* bytes from one pixel to the next, as it is read */
     int64_t depth;    /* contiguous elements that one tap reads */

@@ -1,6 +1,6 @@
 /*
  * Packing of constant weights for matrix registers, in the order in which they are read:
- * for each group of channels, row of taps, tap and unit of the depth one or two matrices,
+ * for each group of channels, unit of the depth, row of taps and tap one or two matrices,
  * whose rows are a pair of the depth for each channel.
  */
 
@@ -84,12 +84,38 @@ pack_unit(const row *r, int64_t e, int64_t first, int64_t group, uint16_t *to)
     return to;
 }
 
+/* Group `k` of channels, counted over cuts and groups of the convolution. */
+static uint16_t *
+pack_group(const matrix *m, const cpu_filter *filter, int64_t k, bool safe,
+           uint16_t *to)
+{
+    int64_t done, last = glow_cpu_matrix_last(m, &done), g = k % m->groups;
+    int64_t cut = k / m->groups % m->cuts, whole = m->depth / m->unit;
+    int64_t taps = m->d.kernel_h * m->taps, units = whole + (done > 0);
+
+    for (int64_t i = 0; i < taps * units; i++) {
+        int64_t tap = m->taps_within ? i % taps : i / units;
+        int64_t unit = m->taps_within ? i / taps : i % units;
+        row r = {m, filter,
+                 filter->first + k / m->groups / m->cuts * filter->group +
+                     tap / m->taps * filter->row +
+                     tap % m->taps * filter->tap +
+                     cut * m->channels * filter->depth,
+                 safe};
+
+        if (unit < whole)
+            to = pack_unit(&r, unit * m->unit, 0, g, to);
+        else
+            to = pack_unit(&r, last, last + done, g, to);
+    }
+    return to;
+}
+
 void
 glow_cpu_pack_matrix(const cpu_target *t, const direct *d,
                      const cpu_filter *filter, void *start)
 {
     uint16_t *to = start;
-    int64_t last, done;
     bool safe = true;
     matrix m;
 
@@ -97,22 +123,8 @@ glow_cpu_pack_matrix(const cpu_target *t, const direct *d,
         return;
     if (m.parts > 1)
         safe = glow_cpu_matrix_weights_safe(d, filter);
-    last = glow_cpu_matrix_last(&m, &done);
     for (int64_t k = 0; k < d->groups * m.cuts * m.groups; k++)
-        for (int64_t i = 0; i < d->kernel_h; i++)
-            for (int64_t j = 0; j < m.taps; j++) {
-                int64_t g = k % m.groups, cut = k / m.groups % m.cuts;
-                row r = {&m, filter,
-                         filter->first + k / m.groups / m.cuts * filter->group +
-                             i * filter->row + j * filter->tap +
-                             cut * m.channels * filter->depth,
-                         safe};
-
-                for (int64_t e = 0; e + m.unit <= m.depth; e += m.unit)
-                    to = pack_unit(&r, e, 0, g, to);
-                if (done)
-                    to = pack_unit(&r, last, last + done, g, to);
-            }
+        to = pack_group(&m, filter, k, safe, to);
     if (m.parts > 1)
         memcpy(to, &(uint32_t[CPU_LINE / 4]){!safe}, CPU_LINE);
 }

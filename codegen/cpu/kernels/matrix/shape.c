@@ -9,6 +9,7 @@
 
 #define CUT 0.6 /* of the cache for split input and weights of a cut */
 #define MOST_CUTS 16
+#define NEAR (1 << 16) /* bytes of input of two tiles, well beyond the L1 cache */
 
 typedef cpu_direct direct;
 typedef cpu_matrix matrix;
@@ -133,12 +134,19 @@ most_steps(const cpu_target *t, const matrix *m)
     return most;
 }
 
-bool
-glow_cpu_matrix_holds_group(const cpu_target *t, const matrix *m)
+/* Bytes of input that all taps of a pair of tiles read. */
+static int64_t
+pair_input(const matrix *m)
 {
     int64_t pixels = 2 * m->rows * m->d.stride_w * m->d.kernel_h;
 
-    return glow_cpu_matrix_bytes(m, 0) + pixels * m->pixel * m->parts <=
+    return pixels * m->pixel * m->parts;
+}
+
+bool
+glow_cpu_matrix_holds_group(const cpu_target *t, const matrix *m)
+{
+    return glow_cpu_matrix_bytes(m, 0) + pair_input(m) <=
            glow_cpu_matrix_cache(t);
 }
 
@@ -412,6 +420,7 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
     if (!block(t, m, within))
         return false;
     join(t, m);
+    m->taps_within = !m->d.turns && pair_input(m) > NEAR;
     m->by_groups = m->d.turns && m->d.batch > 1 && glow_cpu_matrix_is_far(t, m);
     if (m->by_groups)
         m->block = m->steps;

@@ -52,7 +52,9 @@ weight_of(const maker *k, cg_value i, cg_value j, cg_value c)
         unit = cg_select(g, is, cg_i64(g, units), unit);
         within = cg_select(g, is, cg_addc(g, e, -last), within);
     }
-    chunk = cg_affine(g, chunk, units + (done > 0), unit, 1);
+    chunk = m->taps_within
+                ? cg_affine(g, unit, m->d.kernel_h * m->taps, chunk, 1)
+                : cg_affine(g, chunk, units + (done > 0), unit, 1);
     pair = cg_over(g, within, 2);
     return (weight){glow_cg_at(g, k->s->weights,
                                cg_affine(g, chunk, half * m->parts, pair,

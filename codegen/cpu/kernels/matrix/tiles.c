@@ -2,7 +2,7 @@
  * Sums of two tiles over lines of taps, taps and depth: loads and multiplications of
  * matrix registers.
  *
- *     for lines of taps, taps, 32 of the depth
+ *     for 32 of the depth, lines of taps, taps
  *       4 sums += 2 tiles of input * 2 tiles of weights
  *       finish some of the rows of the two tiles before
  */
@@ -174,34 +174,45 @@ rows_due(const maker *k)
     return rows;
 }
 
-/* The contiguous depth of one tap: `unit` elements for each multiplication. */
+typedef void part(const maker *k, streams *s);
+
+/* One multiplication of each sum, and rows of the tiles before. */
 static void
-run_depth(const maker *k, streams *s)
+multiply_and_finish(const maker *k, streams *s)
+{
+    cg_value rows;
+
+    multiply(k, s);
+    rows = rows_due(k);
+    glow_cpu_matrix_finish(k, rows);
+    glow_cpu_matrix_prefetch_rows(k, rows);
+}
+
+/* `whole` for each whole unit of the contiguous depth, and `rest` for the last. */
+static void
+run_depth(const maker *k, streams *s, part *whole, part *rest)
 {
     const matrix *m = &k->m;
     int64_t done, last = glow_cpu_matrix_last(m, &done);
     int64_t units = m->depth / m->unit;
     streams first = *s, start;
-    cg_value rows;
     cg_loop l;
 
     begin_loop(k, &l, units, s);
     start = *s;
-    multiply(k, s);
-    rows = rows_due(k);
-    glow_cpu_matrix_finish(k, rows);
-    glow_cpu_matrix_prefetch_rows(k, rows);
+    whole(k, s);
     end_loop(k, &l, units, s, &start, m->unit * 2);
     if (!done)
         return;
     for (int a = 0; a < s->tiles; a++)
         s->at[a] = first.at[a];
     move(k, s, last * 2);
-    multiply(k, s);
+    rest(k, s);
 }
 
+/* `each` for each tap of each line of taps. */
 static void
-run_taps(const maker *k, streams *s)
+run_taps(const maker *k, streams *s, part *each)
 {
     const matrix *m = &k->m;
     streams row, tap;
@@ -211,9 +222,27 @@ run_taps(const maker *k, streams *s)
     row = *s;
     begin_loop(k, &taps, m->taps, s);
     tap = *s;
-    run_depth(k, s);
+    each(k, s);
     end_loop(k, &taps, m->taps, s, &tap, m->d.dilation_w * m->pixel);
     end_loop(k, &rows, m->d.kernel_h, s, &row, m->d.dilation_h * m->line);
+}
+
+static void
+run_depth_of_tap(const maker *k, streams *s)
+{
+    run_depth(k, s, multiply_and_finish, multiply);
+}
+
+static void
+run_taps_of_unit(const maker *k, streams *s)
+{
+    run_taps(k, s, multiply_and_finish);
+}
+
+static void
+run_taps_of_rest(const maker *k, streams *s)
+{
+    run_taps(k, s, multiply);
 }
 
 /* The first pixel of a tile that is to be finished. */
@@ -252,7 +281,10 @@ make_tiles(maker *k, cg_value first, int count, cg_value number)
     k->pixel = first_pixel(k, &p[0]);
     cg_set(g, k->coming, cg_i64(g, 0));
     cg_set(g, k->due, cg_i64(g, 0));
-    run_taps(k, &s);
+    if (k->m.taps_within)
+        run_depth(k, &s, run_taps_of_unit, run_taps_of_rest);
+    else
+        run_taps(k, &s, run_depth_of_tap);
     glow_cpu_matrix_end_sums(k, p, count, number);
 }
 
