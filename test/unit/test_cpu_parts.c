@@ -421,6 +421,29 @@ numbers_of_any_size(void **state)
     }
 }
 
+/* Windows whose input is beyond the L1 cache, so that taps are within units of the depth. */
+static void
+deep_convolutions_of_any_size(void **state)
+{
+    static const planted numbers[] = {NONE, A_NAN, TINY_ROWS};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        check(&(shape){.op = CONVOLUTION,
+                       .batch = 1,
+                       .h = 4,
+                       .w = 14,
+                       .in = i ? 256 : 260,
+                       .out = 40,
+                       .kernel_h = 3,
+                       .kernel_w = 3,
+                       .stride = 1,
+                       .pad = 1,
+                       .dilation = 1,
+                       .constants = true,
+                       .input = numbers[i]});
+}
+
 int
 main(void)
 {
@@ -428,6 +451,7 @@ main(void)
         cmocka_unit_test(convolutions_are_near),
         cmocka_unit_test(products_are_near),
         cmocka_unit_test(numbers_of_any_size),
+        cmocka_unit_test(deep_convolutions_of_any_size),
         cmocka_unit_test(attention_is_near),
         cmocka_unit_test(attention_of_any_size),
     };

@@ -40,8 +40,8 @@ typedef struct cpu_matrix {
      * `steps`.
      */
     int64_t steps, step;
-    int64_t block;    /* steps of one */
-    int taps;         /* of a row that are not contiguous, or 1 */
+    int64_t block; /* steps of one */
+    int taps;      /* of a row that are not contiguous, or 1 */
     /* All taps of a unit of the depth precede the next unit, so that the L1 cache holds the
        input that they share; else all the depth of a tap precedes the next tap. */
     bool taps_within;
@@ -59,8 +59,9 @@ typedef struct cpu_matrix {
     int64_t in_w; /* pixels of a line of it, as it is read */
     /* Lines of an image are one line, d.out_w pixels with those between them; d.out_h is 1. */
     bool joined;
-    int64_t copy_h, copy_w; /* strides of the copy; those of `d` are of what is read */
-    int64_t groups;   /* of CPU_MATRIX_COLUMNS output channels */
+    int64_t copy_h,
+        copy_w;     /* strides of the copy; those of `d` are of what is read */
+    int64_t groups; /* of CPU_MATRIX_COLUMNS output channels */
     bool by_channels; /* threads share groups, else steps */
     /* A group of a filter that is packed at run time is used for all images before the
        next, because the cache does not hold all of them; threads share groups. */

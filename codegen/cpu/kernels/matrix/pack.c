@@ -98,8 +98,7 @@ pack_group(const matrix *m, const cpu_filter *filter, int64_t k, bool safe,
         int64_t unit = m->taps_within ? i / taps : i % units;
         row r = {m, filter,
                  filter->first + k / m->groups / m->cuts * filter->group +
-                     tap / m->taps * filter->row +
-                     tap % m->taps * filter->tap +
+                     tap / m->taps * filter->row + tap % m->taps * filter->tap +
                      cut * m->channels * filter->depth,
                  safe};
 

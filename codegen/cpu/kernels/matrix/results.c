@@ -32,9 +32,10 @@ joined_pixel(const maker *k, cg_value place)
 {
     cg *g = k->j->g;
     const cpu_matrix *m = &k->m;
+    cg_value line = cg_over(g, place, m->in_w);
+    cg_value x = cg_modulo(g, place, m->in_w);
 
-    return cg_affine(g, cg_over(g, place, m->in_w), m->out_w,
-                     cg_modulo(g, place, m->in_w), 1);
+    return cg_affine(g, line, m->out_w, x, 1);
 }
 
 /* A row of the buffer, at byte `at` of it, of pixel `pixel`. */
@@ -67,8 +68,7 @@ glow_cpu_matrix_finish(const maker *k, cg_value most)
     const waiting *w = &k->waits;
     cg_value from = cg_get(g, w->from), pixel = cg_get(g, w->pixel);
     cg_value all = cg_get(g, w->count), channel = cg_get(g, w->channel);
-    cg_value count = glow_cg_imin(g, all, most), at;
-    cg_value place;
+    cg_value count = glow_cg_imin(g, all, most), at, place;
     cg_loop l;
     cg_if is;
 

@@ -9,7 +9,8 @@
 
 #define CUT 0.6 /* of the cache for split input and weights of a cut */
 #define MOST_CUTS 16
-#define NEAR (1 << 16) /* bytes of input of two tiles, well beyond the L1 cache */
+#define NEAR \
+    (1 << 16) /* bytes of input of two tiles, well beyond the L1 cache */
 
 typedef cpu_direct direct;
 typedef cpu_matrix matrix;
@@ -383,8 +384,7 @@ join(const cpu_target *t, matrix *m)
     all.d.stride_h = all.d.stride_w = 1;
     all.d.out_w = (m->out_h - 1) * joined_pixels(&all) + m->out_w;
     all.d.out_h = 1;
-    if (block(t, &all, false) &&
-        all.steps * all.step < m->steps * m->step &&
+    if (block(t, &all, false) && all.steps * all.step < m->steps * m->step &&
         glow_cpu_matrix_cycles(t, &all) <= glow_cpu_matrix_cycles(t, m))
         *m = all;
 }

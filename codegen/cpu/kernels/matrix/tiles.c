@@ -251,8 +251,9 @@ first_pixel(const maker *k, const place *p)
 {
     cg *g = k->j->g;
     const cpu_direct *d = &k->m.d;
-    cg_value at = cg_mulc(g, k->batch, k->m.joined ? k->m.out_h * k->m.in_w
-                                                 : d->out_h * d->out_w);
+    cg_value at =
+        cg_mulc(g, k->batch,
+                k->m.joined ? k->m.out_h * k->m.in_w : d->out_h * d->out_w);
 
     at = cg_add(g, at, cg_mulc(g, p->line, d->out_w));
     return cg_add(g, at, cg_add(g, p->x, p->skip));
