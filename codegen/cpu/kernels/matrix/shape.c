@@ -9,8 +9,7 @@
 
 #define CUT 0.6 /* of the cache for split input and weights of a cut */
 #define MOST_CUTS 16
-#define NEAR \
-    (1 << 16) /* bytes of input of two tiles, well beyond the L1 cache */
+#define NEAR (1 << 16) /* bytes of two tiles' input, beyond the L1 cache */
 
 typedef cpu_direct direct;
 typedef cpu_matrix matrix;
