@@ -3,9 +3,11 @@
  *
  * LLVM's C interface lists the features of the host, but not of a named processor.
  * Its inliner knows them: a function is inlined into another only if the target of the
- * caller has all features of the callee.  So a function for each feature is called
- * from a function for the target, and after inlining the remaining calls are of
- * features that the target lacks.
+ * caller has all features of the callee.  So a function for the target and one feature
+ * more is called from a function for the target, and after inlining the remaining calls
+ * are of features that the target lacks.  The callee states the target's name and features
+ * too: a virtual machine may lack features that the processor's name stands for, such as
+ * PKU, and a callee of the name alone would have them.
  */
 
 #include "codegen/cpu/emit/feature.h"
@@ -19,10 +21,13 @@ call_function_with(cg *g, const char *feature)
         g->module, feature,
         LLVMFunctionType(LLVMVoidTypeInContext(g->context), NULL, 0, false));
     LLVMBuilderRef b = LLVMCreateBuilderInContext(g->context);
+    const char *features = g->target->features;
 
     LLVMSetLinkage(fn, LLVMInternalLinkage);
+    glow_cg_attribute(g, fn, "target-cpu", g->target->cpu);
     glow_cg_attribute(g, fn, "target-features",
-                      glow_arena_printf(g->arena, "+%s", feature));
+                      glow_arena_printf(g->arena, "%s%s+%s", features,
+                                        *features ? "," : "", feature));
     LLVMPositionBuilderAtEnd(
         b, LLVMAppendBasicBlockInContext(g->context, fn, "entry"));
     LLVMBuildRetVoid(b);
