@@ -2,8 +2,8 @@
  * Fused attention by matrix registers: of bfloat16, and of float and float16 by parts.
  *
  *     for each batch and head
- *       pack K and V, unless the head before had the same; pack Q
- *       for each block of rows                 two tiles, at last one
+ *       pack K and V, unless the head before had the same
+ *       for each block of rows                 two tiles, at last one; pack Q
  *         for each block of keys               as many scores as the L1 cache holds
  *           for each panel of keys             2 x 2 registers: scores = Q K^T
  *           for two rows at a time             softmax.c: weights, in place of scores
@@ -48,12 +48,13 @@ set_places(matrix *m)
 
     m->keys = next_place(&end, m->q_parts * m->units * pair);
     m->values = next_place(&end, m->parts * m->v_panels * pair);
-    m->queries = next_place(&end, m->tiles * m->tile * m->q_row);
+    m->queries = next_place(&end, rows * m->q_row);
     m->scores = next_place(&end, rows * m->row);
     m->sums = next_place(&end, rows * m->sums_row);
     m->greatest = next_place(&end, rows * 4);
-    m->sum = next_place(&end, rows * 4);
+    m->shift = next_place(&end, rows * 4);
     m->down = next_place(&end, rows * 4);
+    m->weights = next_place(&end, rows * CPU_ATTENTION_ROW);
     m->end = end;
 }
 
@@ -85,14 +86,14 @@ glow_cpu_attention_matrix_of(const cpu_target *t, const glow_node *n, matrix *m)
     *m = (matrix){.a = {.f = n->attrs, .s = s},
                   .parts = parts_of(t, n->in[ATTENTION_Q]->type->elem)};
     if (!t->matrix || t->vector_bytes != CPU_ATTENTION_ROW || !m->parts ||
-        s.depth % CPU_MATRIX_DEPTH || s.width < 1 || s.keys < 1)
+        s.depth < 1 || s.width < 1 || s.keys < 1)
         return false;
     m->q_parts = n->in[ATTENTION_Q]->type->elem == GLOW_FLOAT ? 3 : m->parts;
     m->a.s.lanes = CPU_MATRIX_LANES;
     m->a.s.panel = CPU_ATTENTION_PANEL;
     m->tile = glow_cpu_attention_tile(t, s.rows, m->parts);
     m->tiles = cg_ceil_div(s.rows, m->tile);
-    m->units = s.depth / CPU_MATRIX_DEPTH;
+    m->units = cg_ceil_div(s.depth, CPU_MATRIX_DEPTH);
     m->panels = cg_ceil_div(s.keys, CPU_ATTENTION_PANEL);
     m->v_panels = cg_ceil_div(s.width, CPU_ATTENTION_PANEL);
     m->place = (m->parts > 2 ? m->parts : 2) * CPU_ATTENTION_ROW;
@@ -107,12 +108,15 @@ glow_cpu_attention_matrix_of(const cpu_target *t, const glow_node *n, matrix *m)
 
 /* Products. */
 
-/* Operands of the products of a unit: addresses of one part, and bytes between parts. */
+/*
+ * Operands of the products of a unit: addresses of one part.  Either two tiles of rows by
+ * one panel of columns, or one by two.
+ */
 typedef struct operands {
-    cg_value left[2],
-        right;   /* of each tile of rows; of registers beside each other */
     int64_t row; /* bytes from a row of `left` to the next */
-    int parts, tiles, beside;
+    int parts, tiles, columns;
+    int beside[2]; /* registers of a panel of columns */
+    cg_value left[2], right[2];
 } operands;
 
 static void
@@ -126,48 +130,59 @@ load_left(const matrix *m, const operands *o, int a, int part)
 }
 
 static void
-load_right(const matrix *m, const operands *o, int part)
+load_right(const matrix *m, const operands *o, int c, int part)
 {
     cg *g = m->a.j->g;
 
-    for (int n = 0; n < o->beside; n++)
+    for (int n = 0; n < o->beside[c]; n++)
         glow_cg_matrix_load(g, CPU_MATRIX_RIGHT + n,
-                            glow_cg_atc(g, o->right,
-                                        (int64_t)(part * o->beside + n) *
+                            glow_cg_atc(g, o->right[c],
+                                        (int64_t)(part * o->beside[c] + n) *
                                             CPU_ATTENTION_REGISTER),
                             CPU_ATTENTION_ROW);
 }
 
 /*
- * Adds the products of a unit to all sums.  The left operand goes back and forth over its
- * parts, so that one is loaded already.
+ * Adds the products of a unit by panel `c` of columns.  The left operand goes back and forth
+ * over its parts, so that one, `loaded`, is loaded already; returns the one that then is.
  */
-static void
-multiply(const matrix *m, const operands *o)
+static int
+multiply_columns(const matrix *m, const operands *o, int c, int loaded)
 {
-    int loaded = -1;
-
     for (int b = 0; b < o->parts; b++) {
         int last = o->parts - 1 - b;
 
-        load_right(m, o, b);
+        load_right(m, o, c, b);
         for (int i = 0; i <= last; i++) {
             int part = b % 2 ? i : last - i;
 
             for (int a = 0; a < o->tiles; a++) {
                 if (part != loaded)
                     load_left(m, o, a, part);
-                for (int n = 0; n < o->beside; n++)
-                    glow_cg_matrix_multiply(m->a.j->g, 2 * a + n,
+                for (int n = 0; n < o->beside[c]; n++)
+                    glow_cg_matrix_multiply(m->a.j->g, 2 * (a + c) + n,
                                             CPU_MATRIX_LEFT + a,
                                             CPU_MATRIX_RIGHT + n);
             }
             loaded = part;
         }
     }
+    return loaded;
 }
 
-/* Moves the sums from or to address `at` of the first tile, whose rows are `row` apart. */
+static void
+multiply(const matrix *m, const operands *o)
+{
+    int loaded = -1;
+
+    for (int c = 0; c < o->columns; c++)
+        loaded = multiply_columns(m, o, c, loaded);
+}
+
+/*
+ * Moves the sums from or to address `at`: of the first tile and panel, whose rows are `row`
+ * apart.
+ */
 static void
 move_sums(const matrix *m, const operands *o, cg_value at, int64_t row,
           bool stores)
@@ -175,34 +190,47 @@ move_sums(const matrix *m, const operands *o, cg_value at, int64_t row,
     cg *g = m->a.j->g;
 
     for (int a = 0; a < o->tiles; a++)
-        for (int n = 0; n < o->beside; n++) {
-            cg_value to = glow_cg_atc(
-                g, at, a * m->tile * row + (int64_t)n * CPU_ATTENTION_ROW);
+        for (int c = 0; c < o->columns; c++)
+            for (int n = 0; n < o->beside[c]; n++) {
+                cg_value to =
+                    glow_cg_atc(g, at,
+                                a * m->tile * row +
+                                    (int64_t)(2 * c + n) * CPU_ATTENTION_ROW);
 
-            if (stores)
-                glow_cg_matrix_store(g, 2 * a + n, to, row);
-            else
-                glow_cg_matrix_load(g, 2 * a + n, to, row);
-        }
+                if (stores)
+                    glow_cg_matrix_store(g, 2 * (a + c) + n, to, row);
+                else
+                    glow_cg_matrix_load(g, 2 * (a + c) + n, to, row);
+            }
 }
 
 static void
 zero_sums(const matrix *m, const operands *o)
 {
     for (int a = 0; a < o->tiles; a++)
-        for (int n = 0; n < o->beside; n++)
-            glow_cg_matrix_zero(m->a.j->g, 2 * a + n);
+        for (int c = 0; c < o->columns; c++)
+            for (int n = 0; n < o->beside[c]; n++)
+                glow_cg_matrix_zero(m->a.j->g, 2 * (a + c) + n);
 }
 
-/* `o`, moved on by `left` and `right` bytes for each of `i` units. */
+/* Bytes of a unit of a right operand of `parts` parts. */
+static int64_t
+unit_bytes(int parts, int beside)
+{
+    return (int64_t)parts * beside * CPU_ATTENTION_REGISTER;
+}
+
+/* `o`, moved on by `i` units, the left operand by `left` bytes for each. */
 static operands
-moved(const matrix *m, operands o, cg_value i, int64_t left, int64_t right)
+moved(const matrix *m, operands o, cg_value i, int64_t left)
 {
     cg *g = m->a.j->g;
 
     for (int a = 0; a < o.tiles; a++)
         o.left[a] = glow_cg_at(g, o.left[a], cg_mulc(g, i, left));
-    o.right = glow_cg_at(g, o.right, cg_mulc(g, i, right));
+    for (int c = 0; c < o.columns; c++)
+        o.right[c] = glow_cg_at(
+            g, o.right[c], cg_mulc(g, i, unit_bytes(o.parts, o.beside[c])));
     return o;
 }
 
@@ -212,22 +240,21 @@ score_panel(matrix *m, const operands *from, cg_value panel)
 {
     cg *g = m->a.j->g;
     int64_t left = (int64_t)m->q_parts * CPU_ATTENTION_ROW;
-    int64_t right = (int64_t)m->q_parts * 2 * CPU_ATTENTION_REGISTER;
     cg_value at = cg_mulc(g, cg_sub(g, panel, m->a.first), m->place);
     operands o = *from, unit;
     cg_loop l;
 
-    o.right =
-        attention_byte_at(m, m->keys, cg_mulc(g, panel, m->units * right));
+    o.right[0] = attention_byte_at(
+        m, m->keys, cg_mulc(g, panel, m->units * unit_bytes(m->q_parts, 2)));
     zero_sums(m, &o);
     if (m->units > UNROLLED) {
         glow_cg_for(g, &l, m->units);
-        unit = moved(m, o, l.i, left, right);
+        unit = moved(m, o, l.i, left);
         multiply(m, &unit);
         glow_cg_loop_end(g, &l, NULL);
     } else {
         for (int64_t i = 0; i < m->units; i++) {
-            unit = moved(m, o, cg_i64(g, i), left, right);
+            unit = moved(m, o, cg_i64(g, i), left);
             multiply(m, &unit);
         }
     }
@@ -238,65 +265,74 @@ static void
 score(matrix *m, int tiles)
 {
     cg *g = m->a.j->g;
-    operands o = {
-        .row = m->q_row, .parts = m->q_parts, .tiles = tiles, .beside = 2};
+    operands o = {.row = m->q_row,
+                  .parts = m->q_parts,
+                  .tiles = tiles,
+                  .columns = 1,
+                  .beside = {2}};
     cg_loop l;
 
     for (int a = 0; a < tiles; a++)
         o.left[a] = attention_byte_at(
-            m, m->queries,
-            cg_mulc(g, cg_addc(g, m->a.row0, (int64_t)a * m->tile), m->q_row));
+            m, m->queries, cg_i64(g, (int64_t)a * m->tile * m->q_row));
     glow_cg_loop(g, &l, m->a.first, m->a.last, 1, NULL, 0);
     score_panel(m, &o, l.i);
     glow_cg_loop_end(g, &l, NULL);
 }
 
-/* Weights by values, for panel `panel` of these. */
+/*
+ * Adds weights by values of panel `panel` of keys, whose weights are computed before, if
+ * `weighs` is set.
+ */
 static void
-sum_panel(matrix *m, const operands *from, cg_value panel, int beside)
+sum_panel(matrix *m, const operands *o, cg_value row, cg_value panel, int keys,
+          bool weighs)
 {
     cg *g = m->a.j->g;
-    int64_t right = (int64_t)m->parts * CPU_ATTENTION_REGISTER;
-    cg_value sums = attention_byte_at(
-        m, m->sums, cg_mulc(g, panel, CPU_ATTENTION_PANEL * 4));
-    operands o = *from, unit;
-    cg_value values =
-        cg_affine(g, panel, m->panels * 2 * right, m->a.first, beside * right);
-    cg_loop l;
+    operands unit;
 
-    o.beside = beside;
-    o.right = attention_byte_at(m, m->values, values);
+    if (weighs)
+        glow_cpu_attention_weigh_panel(m, row, panel, keys);
+    unit = moved(m, *o, cg_sub(g, panel, m->a.first), m->place);
+    multiply(m, &unit);
+}
+
+/* Panels of V from `column` on, one or two, by the tile of rows from row `row` on. */
+static void
+sum_columns(matrix *m, cg_value row, int64_t column)
+{
+    cg *g = m->a.j->g;
+    int rest = (int)(m->a.s.keys % CPU_ATTENTION_PANEL);
+    cg_value whole = cg_i64(g, m->panels - (rest > 0)), sums;
+    operands o = {.row = m->row, .parts = m->parts, .tiles = 1};
+    cg_loop l;
+    cg_if last;
+
+    o.left[0] = attention_byte_at(m, m->scores, cg_mulc(g, row, m->row));
+    for (int64_t i = column; i < m->v_panels && i < column + 2; i++) {
+        int64_t bytes = m->panels * unit_bytes(m->parts, 2);
+        int beside = attention_beside(m, i), c = o.columns++;
+        cg_value at = cg_mulc(g, m->a.first, unit_bytes(m->parts, beside));
+
+        o.beside[c] = beside;
+        o.right[c] = attention_byte_at(m, m->values + i * bytes, at);
+    }
+    sums = attention_byte_at(m, m->sums + column * CPU_ATTENTION_PANEL * 4,
+                             cg_mulc(g, row, m->sums_row));
     if (attention_has_blocks(m))
         move_sums(m, &o, sums, m->sums_row, false);
     else
         zero_sums(m, &o);
-    glow_cg_loop(g, &l, cg_i64(g, 0), cg_sub(g, m->a.last, m->a.first), 1, NULL,
-                 0);
-    unit = moved(m, o, l.i, m->place, beside * right);
-    multiply(m, &unit);
+    glow_cg_loop_guarded(g, &l, m->a.first, glow_cg_imin(g, m->a.last, whole),
+                         1, NULL, 0);
+    sum_panel(m, &o, row, l.i, CPU_ATTENTION_PANEL, !column);
     glow_cg_loop_end(g, &l, NULL);
-    move_sums(m, &o, sums, m->sums_row, true);
-}
-
-static void
-sum_up(matrix *m, int tiles)
-{
-    cg *g = m->a.j->g;
-    operands o = {.row = m->row, .parts = m->parts, .tiles = tiles};
-    int64_t last = m->v_panels - 1;
-    int64_t whole = attention_beside(m, last) == 2 ? m->v_panels : last;
-    cg_loop l;
-
-    for (int a = 0; a < tiles; a++)
-        o.left[a] = attention_byte_at(m, m->scores,
-                                      cg_i64(g, (int64_t)a * m->tile * m->row));
-    if (whole) {
-        glow_cg_for(g, &l, whole);
-        sum_panel(m, &o, l.i, 2);
-        glow_cg_loop_end(g, &l, NULL);
+    if (rest) {
+        glow_cg_if(g, &last, cg_icmp(g, LLVMIntSGT, m->a.last, whole));
+        sum_panel(m, &o, row, whole, rest, !column);
+        glow_cg_end_if(g, &last);
     }
-    if (whole < m->v_panels)
-        sum_panel(m, &o, cg_i64(g, last), 1);
+    move_sums(m, &o, sums, m->sums_row, true);
 }
 
 /* Blocks. */
@@ -332,7 +368,7 @@ sums_at(const matrix *m, cg_value row, cg_value column)
                              cg_affine(g, row, m->sums_row, column, 4));
 }
 
-/* Sums, sums of weights and maxima of a block of rows without keys. */
+/* Sums of weights of a block of rows without keys; with several blocks sums and maxima. */
 static void
 begin_rows(matrix *m)
 {
@@ -341,14 +377,17 @@ begin_rows(matrix *m)
     cg_loop rows, l;
 
     glow_cg_for(g, &rows, 2 * m->tile);
-    glow_cg_store_raw(g, glow_cg_real(g->f32, -(double)INFINITY),
-                      attention_number_at(m, m->greatest, rows.i));
-    glow_cg_store_raw(g, LLVMConstNull(g->f32),
-                      attention_number_at(m, m->sum, rows.i));
-    glow_cg_for(g, &l, 2 * m->v_panels);
     glow_cg_store_raw(g, none,
-                      sums_at(m, rows.i, cg_mulc(g, l.i, CPU_MATRIX_LANES)));
-    glow_cg_loop_end(g, &l, NULL);
+                      attention_byte_at(m, m->weights,
+                                        cg_mulc(g, rows.i, CPU_ATTENTION_ROW)));
+    if (attention_has_blocks(m)) {
+        glow_cg_store_raw(g, glow_cg_real(g->f32, -(double)INFINITY),
+                          attention_number_at(m, m->greatest, rows.i));
+        glow_cg_for(g, &l, 2 * m->v_panels);
+        glow_cg_store_raw(
+            g, none, sums_at(m, rows.i, cg_mulc(g, l.i, CPU_MATRIX_LANES)));
+        glow_cg_loop_end(g, &l, NULL);
+    }
     glow_cg_loop_end(g, &rows, NULL);
 }
 
@@ -393,7 +432,11 @@ finish_rows(matrix *m)
     cg_loop rows, l;
 
     glow_cg_loop(g, &rows, cg_i64(g, 0), m->count, 1, NULL, 0);
-    by = glow_cg_load_raw(g, g->f32, attention_number_at(m, m->sum, rows.i));
+    by = glow_cg_load_raw(
+        g, glow_cg_vector(g->f32, CPU_MATRIX_LANES),
+        attention_byte_at(m, m->weights,
+                          cg_mulc(g, rows.i, CPU_ATTENTION_ROW)));
+    by = glow_cpu_across(g, &glow_cpu_float, by, glow_cpu_sum);
     by = glow_cpu_attention_inverse(&m->a, by);
     by = glow_cg_splat(g, by, CPU_MATRIX_LANES);
     if (width > rest) {
@@ -416,11 +459,14 @@ attend_keys(matrix *m)
 
     for_tiles(m, score);
     glow_cg_loop(g, &l, cg_i64(g, 0), m->count, 2, NULL, 0);
-    glow_cpu_attention_weigh_rows(m, l.i);
+    glow_cpu_attention_find_most(m, l.i);
     glow_cg_loop_end(g, &l, NULL);
     if (attention_has_blocks(m))
         scale_down(m);
-    for_tiles(m, sum_up);
+    glow_cg_loop(g, &l, cg_i64(g, 0), m->count, m->tile, NULL, 0);
+    for (int64_t c = 0; c < m->v_panels; c += 2)
+        sum_columns(m, l.i, c);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 /* Panels of keys that the rows of the block may see: all, unless causal. */
@@ -450,8 +496,9 @@ attend_rows(matrix *m, cg_value row0)
     m->count = glow_cg_imin(g, cg_i64(g, 2 * m->tile),
                             cg_sub(g, cg_i64(g, m->a.s.rows), row0));
     seen = seen_panels(m);
+    glow_cpu_attention_pack_queries(m);
+    begin_rows(m);
     if (attention_has_blocks(m)) {
-        begin_rows(m);
         glow_cg_loop(g, &l, cg_i64(g, 0), seen, m->block, NULL, 0);
         m->a.first = l.i;
         m->a.last = glow_cg_imin(g, cg_addc(g, l.i, m->block), seen);
@@ -495,8 +542,6 @@ pack(matrix *m)
     glow_cpu_attention_pack_values(m);
     cg_set(g, m->packed, head);
     glow_cg_end_if(g, &other);
-    cg_set(g, m->q_unsafe, LLVMConstNull(g->i1));
-    glow_cpu_attention_pack_queries(m);
 }
 
 /* The unit by the kernel of vectors, which has the same scratch. */
@@ -535,12 +580,13 @@ emit(cpu_job *j)
     if (m.parts == 1) {
         attend(&m);
     } else {
+        /* Numbers of Q are looked at on the way. */
+        cg_set(g, m.q_unsafe, cg_get(g, m.unsafe));
         unsafe = cg_get(g, m.unsafe);
-        unsafe = cg_or(g, unsafe, cg_get(g, m.q_unsafe));
         glow_cg_if(g, &safe, LLVMBuildNot(g->builder, unsafe, ""));
         attend(&m);
         glow_cg_end_if(g, &safe);
-        glow_cg_if(g, &bad, unsafe);
+        glow_cg_if(g, &bad, cg_get(g, m.q_unsafe));
         attend_by_vectors(&m, unit);
         glow_cg_end_if(g, &bad);
     }

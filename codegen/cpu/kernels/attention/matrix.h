@@ -36,10 +36,11 @@ typedef struct cpu_attention_matrix {
     int64_t
         place; /* bytes of a panel in a row of scores, and then of weights */
     /* Bytes at which arrays begin in the scratch, and their end. */
-    int64_t keys, values, queries, scores, sums, greatest, sum, down, end;
+    int64_t keys, values, queries, scores, sums, greatest, shift, down, weights,
+        end;
     cg_value count; /* rows of the current block */
     /* Locals: the number of the head of K and V whose panels are in the scratch, or -1, and
-       an i1: they have numbers without parts; the same of Q. */
+       an i1: they have numbers without parts; the same of these or the rows of Q so far. */
     cg_value packed, unsafe, q_unsafe;
 } cpu_attention_matrix;
 
@@ -55,16 +56,22 @@ double glow_cpu_attention_vector_cycles(const cpu_target *t,
 /* The number of rows of a tile, even, for which `rows` rows take the fewest cycles. */
 int glow_cpu_attention_tile(const cpu_target *t, int64_t rows, int parts);
 
-/* Packs the operands of the current head: pairs.c. */
+/* Packs the operands of the current head, and of the current block of rows: pairs.c. */
 void glow_cpu_attention_pack_keys(cpu_attention_matrix *m);
 void glow_cpu_attention_pack_values(cpu_attention_matrix *m);
 void glow_cpu_attention_pack_queries(cpu_attention_matrix *m);
 
 /*
- * Masks the scores of rows `row` and `row` + 1 of the block and replaces them by weights;
- * updates the maxima and the sums of weights: softmax.c.
+ * Masks the scores of rows `row` and `row` + 1 of the block; finds their maxima, and rescales
+ * the sums of weights to these: softmax.c.
  */
-void glow_cpu_attention_weigh_rows(cpu_attention_matrix *m, cg_value row);
+void glow_cpu_attention_find_most(cpu_attention_matrix *m, cg_value row);
+/*
+ * Replaces the scores of panel `panel`, which has `keys` keys, by weights, from row `row` of
+ * the block on, as many rows as a tile has; adds the weights to their sums.
+ */
+void glow_cpu_attention_weigh_panel(cpu_attention_matrix *m, cg_value row,
+                                    cg_value panel, int keys);
 
 /* True if sums of several blocks of keys are added up. */
 static inline bool
