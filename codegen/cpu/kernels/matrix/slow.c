@@ -119,7 +119,7 @@ load_plain(const maker *k, cg_value c, int column)
 
 /*
  * One tap and channel of the pixel whose first tap is at `line` and `x`: adds to
- * `sums` if the tap is within the input.
+ * `sums`.  Outside of the input it is 0, times a weight that may be a NaN.
  */
 static void
 add_products(const maker *k, cg_value const at[3], cg_value line, cg_value x0,
@@ -139,6 +139,7 @@ add_products(const maker *k, cg_value const at[3], cg_value line, cg_value x0,
         glow_cg_load(g, image, cg_select(g, is, from, cg_i64(g, 0)), 1);
     weight w = {0};
 
+    v = cg_select(g, is, v, LLVMConstNull(LLVMTypeOf(v)));
     v = glow_cg_splat(g, v, k->lanes);
     if (d->packed)
         w = weight_of(k, at[0], at[1], at[2]);
@@ -146,7 +147,7 @@ add_products(const maker *k, cg_value const at[3], cg_value line, cg_value x0,
         cg_value b = d->packed ? load_packed(k, &w, i * k->lanes)
                                : load_plain(k, at[2], i * k->lanes);
 
-        sums[i] = cg_select(g, is, glow_cg_fma(g, v, b, sums[i]), sums[i]);
+        sums[i] = glow_cg_fma(g, v, b, sums[i]);
     }
 }
 
