@@ -16,9 +16,10 @@
  * any.  Sums of pixels between the results of two lines are not stored.  Of a kernel of
  * 1 x 1 only the pixels are copied that it reads.
  *
- * Input is read in place, unless taps are outside of it, its channels are odd and few, or
- * a part of a pixel's; then the lines of a block are copied to scratch, with zero padding.
- * Groups of a convolution are convolutions of their own, one after the other.
+ * Input is read in place, unless taps are outside of it, its channels are odd and few, a
+ * part of a pixel's, or it is flat and fills much of the cache with pixels that are an even
+ * number of cache lines apart; then the lines of a block are copied to scratch, with zero
+ * padding.  Groups of a convolution are convolutions of their own, one after the other.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_MATRIX_MATRIX_H

@@ -9,6 +9,8 @@
 
 #define CUT 0.6 /* of the cache for split input and weights of a cut */
 #define MOST_CUTS 16
+#define MANY 8 /* groups for which input is worth a copy to other cache lines */
+#define HELD 0.625 /* of the cache, for input that is read in place instead */
 #define NEAR (1 << 16) /* bytes of two tiles' input, beyond the L1 cache */
 
 typedef cpu_direct direct;
@@ -29,9 +31,24 @@ is_flat(const direct *d)
            d->stride_w == 1 && d->in_h == d->out_h && d->in_w == d->out_w;
 }
 
+/*
+ * True of flat input whose pixels are an even number of cache lines apart, so that they
+ * share sets of the cache, and that fills much of it: copies have blocks and cuts.
+ */
+static bool
+is_crowded(const cpu_target *t, const matrix *m)
+{
+    double cache = (double)glow_cpu_matrix_cache(t);
+    double pixel = (double)m->d.channels * 2;
+    double held = pixel * ((double)m->d.out_w + 2 * CPU_MATRIX_COLUMNS);
+
+    return m->flat && m->d.channels * 2 % (2 * CPU_LINE) == 0 &&
+           m->d.outputs >= MANY * CPU_MATRIX_COLUMNS && held > cache * HELD;
+}
+
 /* The depth, and how it is read. */
 static void
-set_depth(matrix *m, bool within)
+set_depth(const cpu_target *t, matrix *m, bool within)
 {
     const direct *d = &m->d;
     bool beside = (d->kernel_w == 1 || d->dilation_w == 1) &&
@@ -40,7 +57,8 @@ set_depth(matrix *m, bool within)
     bool few = row % 2 && row < CPU_MATRIX_DEPTH;
     bool even = d->channels * 2 % (2 * CPU_LINE) == 0;
 
-    m->copies = !within || few || m->parts > 1 || d->groups > 1 || m->joined;
+    m->copies = !within || few || m->parts > 1 || d->groups > 1 || m->joined ||
+                is_crowded(t, m);
     beside &= !(m->copies && even); /* pixels are apart then */
     m->channels = d->channels + few;
     m->taps = beside ? 1 : (int)d->kernel_w;
@@ -204,7 +222,7 @@ set_blocks(const cpu_target *t, matrix *m)
                    .blocks = 1,
                    .full = m->groups,
                    .last = CPU_MATRIX_COLUMNS};
-    int64_t least = m->copies ? 8 * d.kernel_h : 2;
+    int64_t least = m->copies || m->flat ? 8 * d.kernel_h : 2;
     bool is_set = glow_cpu_knob(t, CPU_KNOB_LINES, 0) != 0;
 
     m->block = glow_cpu_lines_of(t, &d, &s);
@@ -340,7 +358,7 @@ block(const cpu_target *t, matrix *m, bool within)
 {
     const direct *d = &m->d;
 
-    set_depth(m, within);
+    set_depth(t, m, within);
     if (m->channels != d->channels &&
         (!d->packed || d->turns || (m->flat && m->parts == 1)))
         return false;
