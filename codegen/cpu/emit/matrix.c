@@ -225,24 +225,27 @@ glow_cg_matrix_zero(cg *g, int r)
              1);
 }
 
-void
-glow_cg_matrix_load(cg *g, int r, cg_value at, int64_t step)
+/* Loads a register by the instruction `name`. */
+static void
+load(cg *g, const char *name, int r, cg_value at, int64_t step)
 {
     if (g->target->bfmmla)
         glow_cg_bfmmla_load(g, r, at, step);
     else
-        call(g, (instruction){"tileloadd64", "load"},
+        call(g, (instruction){name, "load"},
              (cg_value[]){number(g, r), at, cg_i64(g, step)}, 3);
+}
+
+void
+glow_cg_matrix_load(cg *g, int r, cg_value at, int64_t step)
+{
+    load(g, "tileloadd64", r, at, step);
 }
 
 void
 glow_cg_matrix_stream(cg *g, int r, cg_value at, int64_t step)
 {
-    if (g->target->bfmmla)
-        glow_cg_bfmmla_load(g, r, at, step);
-    else
-        call(g, (instruction){"tileloaddt164", "load"},
-             (cg_value[]){number(g, r), at, cg_i64(g, step)}, 3);
+    load(g, "tileloaddt164", r, at, step);
 }
 
 void
