@@ -167,13 +167,18 @@ is_exact(double v, double epsilon)
     return epsilon > DBL_EPSILON && digits == trunc(digits);
 }
 
+/* A random number from -1 to 1. */
+static double
+draw(glow_eval_run *r)
+{
+    return (double)(glow_mix(++r->drawn) >> 11) * 0x1p-52 - 1;
+}
+
 /* `v` with a random relative error of the size of a rounding. */
 static double
 perturbed(glow_eval_run *r, double v)
 {
-    double u = (double)(glow_mix(++r->drawn) >> 11) * 0x1p-52 - 1;
-
-    return v * (1 + r->options->noise * u);
+    return v * (1 + r->options->noise * draw(r));
 }
 
 /*
@@ -217,6 +222,57 @@ perturb_operand(glow_eval_run *r, const glow_tensor *t)
 }
 
 static bool
+eval_node(glow_eval_run *r, const glow_node *n, glow_tensor *const in[],
+          glow_tensor *const out[])
+{
+    return r->options->run && n->op == &glow_op_run
+               ? r->options->run(r->options->runner, n, in, out)
+               : glow_eval_node(n, in, out, r->work);
+}
+
+/*
+ * Adds to each number of `t`, the result of a composite on perturbed operands, an error of
+ * its own, as large as the largest distance from `clean`, the result without: roundings
+ * inside need not keep what the composite has for any operand, such as a sum of 0.
+ */
+static void
+spread_errors(glow_eval_run *r, const glow_tensor *clean, glow_tensor *t)
+{
+    int64_t count = glow_type_count(t->type);
+    double most = 0;
+
+    for (int64_t k = 0; k < count; k++) {
+        double d = fabs(glow_get_double(t, k) - glow_get_double(clean, k));
+
+        most = isfinite(d) && d > most ? d : most;
+    }
+    for (int64_t k = 0; k < count; k++)
+        glow_set_double(t, k, glow_get_double(t, k) + most * draw(r));
+}
+
+/* Runs `n` on operands `in` without noise, and spreads the errors of `out`. */
+static bool
+spread_noise(glow_eval_run *r, const glow_node *n, glow_tensor *const in[],
+             glow_tensor *const out[])
+{
+    glow_tensor *own = GLOW_NEW_ARRAY(r->scratch, glow_tensor, n->n_out);
+    glow_tensor **clean = GLOW_NEW_ARRAY(r->scratch, glow_tensor *, n->n_out);
+    bool ok;
+
+    for (int i = 0; i < n->n_out; i++) {
+        own[i] = glow_tensor_new(out[i]->type);
+        clean[i] = &own[i];
+    }
+    ok = eval_node(r, n, in, clean);
+    for (int i = 0; i < n->n_out; i++) {
+        if (ok && glow_is_float(out[i]->type->elem))
+            spread_errors(r, clean[i], out[i]);
+        glow_tensor_end(&own[i]);
+    }
+    return ok;
+}
+
+static bool
 run_node(glow_eval_run *r, const glow_node *n, glow_item *const in[],
          glow_tensor *const out[])
 {
@@ -224,20 +280,19 @@ run_node(glow_eval_run *r, const glow_node *n, glow_item *const in[],
         (n->op->traits & (GLOW_PURE | GLOW_PRIMITIVE)) == GLOW_PURE;
     bool noisy = r->options->noise > 0 && !r->f->is_program && is_composite;
     glow_tensor **from = GLOW_NEW_ARRAY(r->scratch, glow_tensor *, n->n_in);
+    glow_tensor **clean = GLOW_NEW_ARRAY(r->scratch, glow_tensor *, n->n_in);
     glow_tensor *own = GLOW_NEW_ARRAY(r->scratch, glow_tensor, n->n_in);
     bool ok;
 
     for (int i = 0; i < n->n_in; i++) {
-        from[i] = in[i] ? &in[i]->tensor : NULL;
+        from[i] = clean[i] = in[i] ? &in[i]->tensor : NULL;
         if (noisy && from[i] && glow_is_float(from[i]->type->elem)) {
             own[i] = perturb_operand(r, from[i]);
             from[i] = &own[i];
         }
     }
-    if (r->options->run && n->op == &glow_op_run)
-        ok = r->options->run(r->options->runner, n, from, out);
-    else
-        ok = glow_eval_node(n, from, out, r->work);
+    ok = eval_node(r, n, from, out) &&
+         (!noisy || spread_noise(r, n, clean, out));
     for (int i = 0; i < n->n_in; i++)
         glow_tensor_end(&own[i]);
     return ok;

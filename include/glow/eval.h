@@ -30,7 +30,8 @@ typedef struct glow_eval_options {
     double noise;    /* each float that a node of a graph gives is multiplied by
                         1 + r, r drawn from -noise to noise, unless a kind of this
                         epsilon holds what an element-wise primitive gives, and
-                        so is each operand of a pure composite that is no integer;
+                        so is each operand of a pure composite that is no integer,
+                        of which each result gets an error of that size;
                         0: exact */
     glow_memo *memo; /* or NULL */
     /*
