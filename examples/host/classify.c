@@ -10,7 +10,6 @@
  * together to batches.  A callback counts, since a thread of the host tells it of each end.
  */
 
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +32,7 @@ typedef struct array {
 typedef struct job {
     const int64_t *labels;
     int count;
-    atomic_int *right;
+    int *right;
 } job;
 
 /* Reads the file `path`, an .npy of version 1; exits if that fails. */
@@ -72,9 +71,8 @@ read_array(const char *path)
 
 /* Counts the images of a request whose greatest output is that of their label. */
 static void
-count_right(void *user, glow_request *r)
+count_right(const job *j, const glow_request *r)
 {
-    job *j = user;
     size_t bytes;
     const float *p = glow_request_output(r, "probability", &bytes);
     size_t classes = p ? bytes / sizeof *p / (size_t)j->count : 0;
@@ -117,7 +115,7 @@ add_all(glow_host *h, glow_context *ctx, char **paths, int count)
 /* Sends all images in requests of 1, 2, ... MOST, 1, ... images; the number of requests. */
 static int
 send(glow_service *s, const array *images, const array *labels, size_t n,
-     job *jobs, glow_request **requests, atomic_int *right)
+     job *jobs, glow_request **requests, int *right)
 {
     size_t one = images->bytes / n, at = 0;
     int count = 0;
@@ -136,18 +134,16 @@ send(glow_service *s, const array *images, const array *labels, size_t n,
                           .bytes = next * one},
             1,
             &(glow_request_options){
-                .deadline = glow_now() + DEADLINE_S * INT64_C(1000000000),
-                .then = count_right,
-                .user = &jobs[count]});
+                .deadline = glow_now() + DEADLINE_S * INT64_C(1000000000)});
         count++;
         at += next;
     }
     return count;
 }
 
-/* Waits for all requests; false, after a sentence, if one was not done. */
+/* Waits for all requests and counts; false, after a sentence, if one was not done. */
 static bool
-wait_for(glow_request **requests, int count)
+wait_for(glow_request **requests, const job *jobs, int count)
 {
     bool ok = true;
 
@@ -160,6 +156,7 @@ wait_for(glow_request **requests, int count)
                     glow_outcome_name(why.outcome), why.text);
             ok = false;
         }
+        count_right(&jobs[i], requests[i]);
         glow_request_release(requests[i]);
     }
     return ok;
@@ -200,12 +197,13 @@ main(int argc, char **argv)
         size_t n = labels.bytes / sizeof(int64_t);
         job *jobs = calloc(n, sizeof *jobs);
         glow_request **requests = calloc(n, sizeof(glow_request *));
-        atomic_int right = 0;
+        int right = 0;
 
         if (!jobs || !requests)
             abort();
-        ok = wait_for(requests,
-                      send(s, &images, &labels, n, jobs, requests, &right));
+        int count = send(s, &images, &labels, n, jobs, requests, &right);
+
+        ok = wait_for(requests, jobs, count);
         print_sizes(s);
         printf("%d of %zu right\n", right, n);
         free(requests);
