@@ -167,20 +167,27 @@ is_finite(const glow_tensor *t)
 }
 
 /*
- * True if squares of these numbers overflow, as those of a ReduceL2 do that is taken
- * apart.
+ * True if numbers of `now` are infinite, and only where squares of those `before` overflow,
+ * as within a ReduceL2 that is taken apart.
  */
 static bool
-has_large_squares(const glow_tensor *t)
+overflows_by_squares(const glow_tensor *before, const glow_tensor *now)
 {
-    glow_kind kind = t->type->elem;
+    glow_kind kind = before->type->elem;
+    bool any = false;
     double most =
         kind == GLOW_FLOAT || kind == GLOW_BFLOAT16 ? 0x1p63 : INFINITY;
 
-    for (int64_t i = 0; i < glow_type_count(t->type); i++)
-        if (fabs(glow_get_double(t, i)) > most)
-            return true;
-    return false;
+    for (int64_t i = 0; i < glow_type_count(now->type); i++) {
+        double b = glow_get_double(now, i);
+
+        if (isfinite(b))
+            continue;
+        if (isnan(b) || !(fabs(glow_get_double(before, i)) > most))
+            return false;
+        any = true;
+    }
+    return any;
 }
 
 /* Compares by a float64 run of the function before the pass. */
@@ -198,7 +205,7 @@ compare_near(const verdict *c, const trial_held *y, const trial_held *now,
     if (may_overflow(c->set) &&
         (!is_finite(&y->tensor) || (narrows && !is_finite(&now->tensor))))
         return true;
-    if (!is_finite(&now->tensor) && has_large_squares(&y->tensor))
+    if (overflows_by_squares(&y->tensor, &now->tensor))
         return true;
     if (narrows)
         eps = narrowest(glow_find_func(c->module_before, c->trial.f->name),

@@ -7,7 +7,7 @@
  * IMAGES are floats, of any number of images along the first axis, LABELS integers of 64
  * bits.  Each NETWORK is the same but for the first axis of its placeholders, `image` and
  * `probability`.  Requests of 1 to MOST images are in flight at once; the host puts them
- * together to batches.  A callback counts, since a thread of the host tells it of each end.
+ * together to batches.  The images are counted behind the fence of each request.
  */
 
 #include <stdint.h>
@@ -32,7 +32,6 @@ typedef struct array {
 typedef struct job {
     const int64_t *labels;
     int count;
-    int *right;
 } job;
 
 /* Reads the file `path`, an .npy of version 1; exits if that fails. */
@@ -69,13 +68,14 @@ read_array(const char *path)
     return a;
 }
 
-/* Counts the images of a request whose greatest output is that of their label. */
-static void
+/* The images of a request whose greatest output is that of their label. */
+static int
 count_right(const job *j, const glow_request *r)
 {
     size_t bytes;
     const float *p = glow_request_output(r, "probability", &bytes);
     size_t classes = p ? bytes / sizeof *p / (size_t)j->count : 0;
+    int right = 0;
 
     for (int i = 0; p && i < j->count; i++) {
         size_t best = 0;
@@ -83,8 +83,9 @@ count_right(const job *j, const glow_request *r)
         for (size_t k = 1; k < classes; k++)
             if (p[(size_t)i * classes + k] > p[(size_t)i * classes + best])
                 best = k;
-        *j->right += (int64_t)best == j->labels[i];
+        right += (int64_t)best == j->labels[i];
     }
+    return right;
 }
 
 /* Adds devices of the backend cpu, and the network on all of them. */
@@ -115,7 +116,7 @@ add_all(glow_host *h, glow_context *ctx, char **paths, int count)
 /* Sends all images in requests of 1, 2, ... MOST, 1, ... images; the number of requests. */
 static int
 send(glow_service *s, const array *images, const array *labels, size_t n,
-     job *jobs, glow_request **requests, int *right)
+     job *jobs, glow_request **requests)
 {
     size_t one = images->bytes / n, at = 0;
     int count = 0;
@@ -125,8 +126,7 @@ send(glow_service *s, const array *images, const array *labels, size_t n,
 
         if (next > n - at)
             next = n - at;
-        jobs[count] =
-            (job){(const int64_t *)labels->data + at, (int)next, right};
+        jobs[count] = (job){(const int64_t *)labels->data + at, (int)next};
         requests[count] = glow_service_run(
             s,
             &(glow_input){.name = "image",
@@ -141,9 +141,9 @@ send(glow_service *s, const array *images, const array *labels, size_t n,
     return count;
 }
 
-/* Waits for all requests and counts; false, after a sentence, if one was not done. */
+/* Waits for all requests and counts `right`; false, after a sentence, if one was not done. */
 static bool
-wait_for(glow_request **requests, const job *jobs, int count)
+wait_for(glow_request **requests, const job *jobs, int count, int *right)
 {
     bool ok = true;
 
@@ -156,7 +156,7 @@ wait_for(glow_request **requests, const job *jobs, int count)
                     glow_outcome_name(why.outcome), why.text);
             ok = false;
         }
-        count_right(&jobs[i], requests[i]);
+        *right += count_right(&jobs[i], requests[i]);
         glow_request_release(requests[i]);
     }
     return ok;
@@ -201,9 +201,9 @@ main(int argc, char **argv)
 
         if (!jobs || !requests)
             abort();
-        int count = send(s, &images, &labels, n, jobs, requests, &right);
+        int count = send(s, &images, &labels, n, jobs, requests);
 
-        ok = wait_for(requests, jobs, count);
+        ok = wait_for(requests, jobs, count, &right);
         print_sizes(s);
         printf("%d of %zu right\n", right, n);
         free(requests);

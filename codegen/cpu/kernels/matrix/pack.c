@@ -1,7 +1,7 @@
 /*
  * Packing of constant weights for matrix registers, in the order in which they are read:
- * for each group of channels, unit of the depth, row of taps and tap one or two matrices,
- * whose rows are a pair of the depth for each channel.
+ * for each group of channels, unit of the depth, row of taps and tap, or these before the
+ * units, one or two matrices, whose rows are a pair of the depth for each channel.
  */
 
 #include <string.h>

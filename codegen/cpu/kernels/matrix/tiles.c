@@ -2,7 +2,7 @@
  * Sums of two tiles over lines of taps, taps and depth: loads and multiplications of
  * matrix registers.
  *
- *     for 32 of the depth, lines of taps, taps
+ *     for 32 of the depth, lines of taps, taps; or these before the depth
  *       4 sums += 2 tiles of input * 2 tiles of weights
  *       finish some of the rows of the two tiles before
  */
