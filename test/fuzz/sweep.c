@@ -2,9 +2,9 @@
  * Every operator over many shapes, kinds and attributes, found by changing
  * those that the lit tests have:
  *
- *     sweep [-seed N] [-rounds N] [-sample N] [-near N] [-quotients N] [-op NAME]
- *         [-cpu NAME | -widths | -draw N] [-plugin FILE] [-backend NAME]
- *         [-may-refuse] [-kernels FOLDER] FOLDER-OF-LIT-TESTS...
+ *     sweep [-seed N] [-rounds N] [-sample N] [-near N] [-quotients N]
+ *         [-op NAME | -share K/N] [-cpu NAME | -widths | -draw N] [-plugin FILE]
+ *         [-backend NAME] [-may-refuse] [-kernels FOLDER] FOLDER-OF-LIT-TESTS...
  *
  * A specimen is a node of such a test: operand types, constants, attributes.
  * Every other round changes one in a few places, and all do once each has been run
@@ -21,6 +21,7 @@
  * often it did not is counted.
  *
  * With -sample N one round of N is run for each operator, drawn by the seed of -draw.
+ * With -share K/N one operator of N is run; shares 0 to N - 1 are all.
  *
  * The CPU is this machine's, that of -cpu, one of each vector width that this
  * machine has (-widths), or one of those drawn for each mutant by seed N (-draw).
@@ -62,9 +63,10 @@ static int n_all;
 static sweep_widths widths = {.backend = "cpu", .count = 1};
 static uint64_t seed = 1, drawn = 1; /* drawn: of the further mutants */
 static int rounds = 12, near = 5, quotients = 1;
-static int sample = 1;   /* of so many rounds one is run */
-static const char *only; /* name of an operator, or NULL */
-static bool is_backend;  /* tests that are being read are of kernels */
+static int sample = 1;             /* of so many rounds one is run */
+static const char *only;           /* name of an operator, or NULL */
+static unsigned share, shares = 1; /* K and N of -share */
+static bool is_backend; /* tests that are being read are of kernels */
 
 /* As test/widths.py has them. */
 static void
@@ -316,6 +318,13 @@ stands_alone(const glow_op *op)
     return !(op->traits & (GLOW_STRUCTURAL | GLOW_PROGRAM_ONLY));
 }
 
+static bool
+is_asked_for(const glow_op *op)
+{
+    return only ? strcmp(only, op->name) == 0
+                : hash_name(op->name) % shares == share;
+}
+
 static void
 load_plugin(glow_context *ctx, const char *path)
 {
@@ -357,6 +366,9 @@ read_arguments(int argc, char **argv, glow_context *ctx)
             quotients = atoi(value);
         } else if (strcmp(name, "-op") == 0) {
             only = value;
+        } else if (strcmp(name, "-share") == 0) {
+            if (sscanf(value, "%u/%u", &share, &shares) != 2 || share >= shares)
+                exit(2);
         } else if (strcmp(name, "-cpu") == 0) {
             widths.at[0] = value;
         } else if (strcmp(name, "-draw") == 0) {
@@ -390,6 +402,8 @@ main(int argc, char **argv)
         printf("processors and further mutants are drawn: -draw %" PRIu64 "\n",
                widths.seed);
 
+    if (!widths.at[0] && strcmp(widths.backend, "cpu") == 0)
+        sweep_prepare();
     if (!glow_find_backend(ctx, widths.backend)) {
         printf("FAIL: there is no backend %s\n0 passed, 1 failed\n",
                widths.backend);
@@ -399,7 +413,7 @@ main(int argc, char **argv)
     const glow_op *const *ops = glow_all_ops(ctx, &count);
 
     for (size_t i = 0; i < count; i++) {
-        if (!stands_alone(ops[i]) || (only && strcmp(only, ops[i]->name) != 0))
+        if (!stands_alone(ops[i]) || !is_asked_for(ops[i]))
             continue;
         if (run(ops[i], tally))
             passed++;

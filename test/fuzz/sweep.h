@@ -61,6 +61,8 @@ void sweep_check(const specimen *s, sweep_form form, uint64_t seed,
                  const sweep_widths *widths, glow_arena *a, sweep_tally *tally);
 /* Keeps those of `w` whose code runs here; prints why others are left out. */
 void sweep_leave_out(sweep_widths *w);
+/* Loads LLVM and compiles for this machine once, so that no child has to. */
+void sweep_prepare(void);
 void sweep_quiet(const glow_diag *d, void *user);
 
 #endif

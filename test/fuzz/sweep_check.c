@@ -615,6 +615,14 @@ sweep_leave_out(sweep_widths *w)
     w->count = kept;
 }
 
+void
+sweep_prepare(void)
+{
+    trial t;
+
+    ask(NULL, &t);
+}
+
 /* What must hold. */
 
 /* Keeps the text for messages; of SWEEP_ALL it must read back. */

@@ -70,6 +70,7 @@ glow_run = lit.util.which("glow-run", config.environment["PATH"])
 if glow_run:
     found = widths.here(glow_run, say=lit_config.note)
     config.environment["GLOW_WIDTHS"] = " ".join(found)
+    config.available_features.update("runs-" + cpu.partition("+")[0] for cpu in found)
 if lit_config.params.get("widths") != "all":
     config.environment["GLOW_WIDTHS_SEED"] = str(seed)
 lit_config.note(f"drawn by --param seed={seed}: "

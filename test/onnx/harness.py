@@ -94,7 +94,8 @@ class Case:
         return out, "x".join(re.findall(r"\d+", shape))
 
     def translate(self, scratch, folder):
-        """Imports, binding those inputs that decide shapes.
+        """Imports, binding those inputs that decide shapes, and bounded what still has
+        no size.
 
         Returns the .gir, the inputs, and the names of those that were bound.
         """
@@ -109,19 +110,22 @@ class Case:
                 raise Failure(code, text) from None
             raise
         files = dict(inputs)
+        allowed = []
         while True:
             binds = [f"-bind={n}={f}" for n, f in bound.items()]
             code, text = self.tools.run(
                 "glow-translate", "-import-onnx", self.model, "-o", out,
-                "-allow-bounded",
-                *options, *self.options, *binds,
+                *allowed, *options, *self.options, *binds,
             )
             wanted = re.search(r"-bind (\S+)=FILE", text)
             if code == 0:
                 return out, inputs, bound
-            if not wanted or wanted[1] in bound or wanted[1] not in files:
+            if wanted and wanted[1] in files and wanted[1] not in bound:
+                bound[wanted[1]] = files[wanted[1]]
+            elif not allowed:
+                allowed = ["-allow-bounded"]
+            else:
                 raise Failure(code, text)
-            bound[wanted[1]] = files[wanted[1]]
 
     def through_onnx(self, gir, scratch):
         """Exports and imports again; returns the new .gir."""
@@ -255,13 +259,16 @@ def add_sample(parser):
 
 
 def sample_of(cases, options):
-    """Those of (name, case) that --sample draws."""
+    """Those of (name, case) that --sample draws, at least one."""
     if options.sample < 2:
         return cases
+    count = -(-len(cases) // options.sample)
+    drawn = sorted(
+        zlib.crc32(f"{options.sample_seed} {name}".encode()) for name, _ in cases)[:count]
     print(f"one case of {options.sample} is drawn: --sample-seed {options.sample_seed}",
           flush=True)
     return [c for c in cases
-            if zlib.crc32(f"{options.sample_seed} {c[0]}".encode()) % options.sample == 0]
+            if zlib.crc32(f"{options.sample_seed} {c[0]}".encode()) in drawn]
 
 
 def widths_of(options):
