@@ -156,23 +156,22 @@ glow_cache_open(glow_cache *c, glow_context *ctx, const char *folder,
 {
     glow_arena *a = glow_arena_new();
     const char *why = NULL;
-    glow_diag d = {.severity = GLOW_WARNING, .id = "W0602"};
+    const char *hint =
+        "`chmod go-w` mends a mode, -cache-dir=DIR names another folder";
     int fd;
 
     *c = (glow_cache){.folder = folder, .most = most};
     fd = open_folder(c, a, &why);
-    d.hint = "`chmod go-w` mends a mode, -cache-dir=DIR names another folder";
     if (fd >= 0 && !is_marked(fd) && !each_name(fd, may_lie_there, NULL)) {
         why = "it holds other files, and no " TAG " of glow";
-        d.hint = "an empty folder, or one that does not exist yet, will do";
+        hint = "an empty folder, or one that does not exist yet, will do";
     }
     if (fd >= 0)
         close(fd);
     if (why) {
         c->folder = NULL;
-        d.message =
-            glow_arena_printf(a, "the cache `%s` is not used: %s", folder, why);
-        glow_report(ctx, &d);
+        glow_warning_hint(ctx, (glow_span){0}, "W0602", hint,
+                          "the cache `%s` is not used: %s", folder, why);
     }
     glow_arena_free(a);
 }

@@ -58,10 +58,12 @@ glow_rebase_weights(glow_module *m, const char *folder)
             w->path = glow_arena_strdup(m->arena, path);
             w->base = folder ? glow_arena_strdup(m->arena, folder) : ".";
         } else {
-            glow_warning(m->ctx, w->span, "W0601",
-                         "the output stands in another folder than its weights "
-                         "'%s': it will need -weights %s=PATH",
-                         w->path, w->alias);
+            glow_warning_hint(
+                m->ctx, w->span, "W0601",
+                "write it beside them, or write them beside it by -externalize=FILE",
+                "the output stands in another folder than its weights "
+                "'%s': it will need -weights %s=PATH",
+                w->path, w->alias);
         }
     }
     glow_arena_free(a);

@@ -627,10 +627,12 @@ warn_restless(manager *m, const glow_item *item)
     for (size_t i = m->first_restless; i < m->n_restless; i++)
         glow_buf_printf(&b, "%s%s", b.len > 0 ? ", " : "",
                         m->restless[i]->name);
-    glow_warning(m->ctx, item->span, "W0401",
-                 "fixpoint has not settled after %d rounds: still changed by "
-                 "%s",
-                 item->max, b.text);
+    glow_warning_hint(
+        m->ctx, item->span, "W0401",
+        "raise `max`; if that does not help, two of the passes undo each other",
+        "fixpoint has not settled after %d rounds: still changed by "
+        "%s",
+        item->max, b.text);
 }
 
 /*

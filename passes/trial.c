@@ -321,8 +321,10 @@ glow_trial_state_new(trial t, const trial_state *like)
         }
         o->ints = t.ints;
         if (!o->ran && !like)
-            glow_warning(t.ctx, t.f->span, "W0411", "@%s is not run on %s: %s",
-                         t.f->name, set->name, st->refusal);
+            glow_warning_hint(
+                t.ctx, t.f->span, "W0411",
+                "nothing needs to be done: other sets of inputs are compared",
+                "@%s is not run on %s: %s", t.f->name, set->name, st->refusal);
     }
     return st;
 }

@@ -83,8 +83,9 @@ GLOW_API bool glow_error_at(glow_context *ctx, glow_span at, const char *id,
 GLOW_API bool glow_error_hint(glow_context *ctx, glow_span at, const char *id,
                               const char *hint, const char *fmt, ...)
     GLOW_PRINTF(5, 6);
-GLOW_API void glow_warning(glow_context *ctx, glow_span at, const char *id,
-                           const char *fmt, ...) GLOW_PRINTF(4, 5);
+GLOW_API void glow_warning_hint(glow_context *ctx, glow_span at, const char *id,
+                                const char *hint, const char *fmt, ...)
+    GLOW_PRINTF(5, 6);
 
 /* The table of ids. */
 typedef struct glow_diag_info {

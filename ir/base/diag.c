@@ -106,13 +106,13 @@ glow_error_hint(glow_context *ctx, glow_span at, const char *id,
 }
 
 void
-glow_warning(glow_context *ctx, glow_span at, const char *id, const char *fmt,
-             ...)
+glow_warning_hint(glow_context *ctx, glow_span at, const char *id,
+                  const char *hint, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
-    vreport(ctx, GLOW_WARNING, at, id, NULL, fmt, ap);
+    vreport(ctx, GLOW_WARNING, at, id, hint, fmt, ap);
     va_end(ap);
 }
 

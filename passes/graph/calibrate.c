@@ -357,26 +357,19 @@ report(const work *w)
     size_t count;
     const char *names = without_range(w, &count);
     const char *hash = glow_profile_hash(w->arena, w->f);
+    const char *hint = nearest(w);
     bool same = w->profile->hash && strcmp(w->profile->hash, hash) == 0;
 
     if (w->n_unknown)
-        glow_report(
-            w->ctx,
-            &(glow_diag){
-                .severity = GLOW_WARNING,
-                .id = "W0520",
-                .span = w->unknown->span,
-                .hint = nearest(w),
-                .message = glow_arena_printf(
-                    w->arena,
-                    "%zu of %zu values of the profile are none of @%s, first "
-                    "%s%s",
-                    w->n_unknown, w->profile->count, w->f->name,
-                    w->unknown->name, same ? "" : "; it is of another graph")});
+        glow_warning_hint(
+            w->ctx, w->unknown->span, "W0520", hint ? hint : anew,
+            "%zu of %zu values of the profile are none of @%s, first %s%s",
+            w->n_unknown, w->profile->count, w->f->name, w->unknown->name,
+            same ? "" : "; it is of another graph");
     if (count)
-        glow_warning(w->ctx, w->f->span, "W0520",
-                     "%zu of %zu values of @%s have no range: %s", count,
-                     w->n_names, w->f->name, names);
+        glow_warning_hint(w->ctx, w->f->span, "W0520", anew,
+                          "%zu of %zu values of @%s have no range: %s", count,
+                          w->n_names, w->f->name, names);
 }
 
 /* Constants. */

@@ -187,9 +187,11 @@ save_gradient(tape *t, const reverse_wanted *w)
     glow_builder_named(t->b, glow_arena_printf(t->arena, "%s.grad", s->name),
                        s->loc);
     if (!d) {
-        glow_warning(t->ctx, s->span, "W0440",
-                     "the loss @%s does not depend on @%s",
-                     t->save->in[1]->storage->name, s->name);
+        glow_warning_hint(
+            t->ctx, s->span, "W0440",
+            "look for comparisons and indices between the two, which have no gradient",
+            "the loss @%s does not depend on @%s",
+            t->save->in[1]->storage->name, s->name);
         d = glow_build_splat(t->b, "zero", s->value.type, 0);
     }
     return glow_save(t->b, d, &to->value);

@@ -529,6 +529,7 @@ leave(quantizer *z, const glow_node *n, const char *why)
                                          "%%%s (%s)", n->name, n->op->name));
 }
 
+/* True if the function changed: by a node in place of `n`, or by unused ones. */
 static bool
 convert(quantizer *z, glow_node *n)
 {
@@ -560,6 +561,7 @@ convert(quantizer *z, glow_node *n)
         leave(z, n,
               z->q.wrong ? z->q.wrong
                          : "the operator does not take quantized elements");
+        return true; /* operands that were converted for it are erased */
     }
     return false;
 }
@@ -614,11 +616,13 @@ report(quantizer *z)
             "quantize: %" PRId64 " operators of @%s stay in float: %s",
             z->left.count, z->q.func->name, z->left.text.text);
     if (z->missing.count)
-        glow_warning(ctx, z->q.func->span, "W0430",
-                     "quantize: %" PRId64
-                     " values of @%s have no range, and what reads or makes "
-                     "them stays in float: %s",
-                     z->missing.count, z->q.func->name, z->missing.text.text);
+        glow_warning_hint(
+            ctx, z->q.func->span, "W0430",
+            "run other passes before the profile is taken, or state `ranges`; -remarks=- says of each operator why it stays in float",
+            "quantize: %" PRId64
+            " values of @%s have no range, and what reads or makes "
+            "them stays in float: %s",
+            z->missing.count, z->q.func->name, z->missing.text.text);
     return true;
 }
 

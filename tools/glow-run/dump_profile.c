@@ -192,11 +192,12 @@ check_finite(run *r, int64_t k)
         if (w->warned || info[GLOW_PROFILE_COUNT] >= all)
             continue;
         w->warned = true;
-        glow_warning(r->tool.ctx, (glow_span){0}, "W0521",
-                     "%s: %.0f of %" PRId64
-                     " elements are NaN or infinite in run %" PRId64,
-                     w->name, all - info[GLOW_PROFILE_COUNT], w->elements,
-                     k + 1);
+        glow_warning_hint(
+            r->tool.ctx, (glow_span){0}, "W0521",
+            "correct the inputs, or keep what reads the value in float by `keep` of quantize",
+            "%s: %.0f of %" PRId64
+            " elements are NaN or infinite in run %" PRId64,
+            w->name, all - info[GLOW_PROFILE_COUNT], w->elements, k + 1);
     }
 }
 

@@ -308,10 +308,12 @@ work_queue_connect(work_queue *q, int64_t patience)
             return glow_error(q->tool->ctx, "E1101",
                               "the database cannot be reached: %s", why);
         if (first)
-            glow_warning(q->tool->ctx, (glow_span){0}, "W1101",
-                         "the database cannot be reached, and is tried again "
-                         "for %" PRId64 " s: %s",
-                         patience, why);
+            glow_warning_hint(
+                q->tool->ctx, (glow_span){0}, "W1101",
+                "-database, or the environment of libpq, names the server; -patience=S waits for it longer",
+                "the database cannot be reached, and is tried again "
+                "for %" PRId64 " s: %s",
+                patience, why);
         if (pause > left)
             pause = left;
         nanosleep(&(struct timespec){pause / 1000, pause % 1000 * 1000000},

@@ -55,11 +55,12 @@ say(worker *x, const work_job *j, const char *why, bool give_up)
             " tries: %s",
             j->of.name, j->first, j->first + j->count - 1, tries, why);
     else
-        glow_warning(t->ctx, (glow_span){0}, "W1102",
-                     "%s, samples %" PRId64 " to %" PRId64
-                     ": try %d of %" PRId64 " failed: %s",
-                     j->of.name, j->first, j->first + j->count - 1, j->try,
-                     tries, why);
+        glow_warning_hint(
+            t->ctx, (glow_span){0}, "W1102",
+            "a worker tries the job again after -retry-ms, until -tries are spent",
+            "%s, samples %" PRId64 " to %" PRId64 ": try %d of %" PRId64
+            " failed: %s",
+            j->of.name, j->first, j->first + j->count - 1, j->try, tries, why);
 }
 
 static work_reply
@@ -82,11 +83,12 @@ run(worker *x, work_job *j)
         ok ? work_queue_done(x->queue, j)
            : work_queue_failed(x->queue, j, first.text, give_up, v->retry_ms);
     if (reply == WORK_LOST)
-        glow_warning(t->ctx, (glow_span){0}, "W1103",
-                     "%s, samples %" PRId64 " to %" PRId64
-                     ": try %d does not count: "
-                     "the lease or the connection ended before it did",
-                     j->of.name, j->first, j->first + j->count - 1, j->try);
+        glow_warning_hint(
+            t->ctx, (glow_span){0}, "W1103",
+            "nothing needs to be done: the job is run again; a longer -lease lets a worker be stopped for longer",
+            "%s, samples %" PRId64 " to %" PRId64 ": try %d does not count: "
+            "the lease or the connection ended before it did",
+            j->of.name, j->first, j->first + j->count - 1, j->try);
     if (reply != WORK_OK)
         return reply;
     x->jobs += ok;

@@ -29,10 +29,12 @@ check_version(importer *im, const char *who, const char *what, int64_t version,
                           "%s: is of %s %" PRId64 "; %d to %d are known", who,
                           what, version, least, last);
     if (version > last)
-        glow_warning(im->ctx, (glow_span){0}, "W0703",
-                     "%s: is of %s %" PRId64 "; %d to %d are known, and it is "
-                     "taken as %d",
-                     who, what, version, least, last, last);
+        glow_warning_hint(
+            im->ctx, (glow_span){0}, "W0703",
+            "compare some results with those of another runtime, or convert the model by onnx.version_converter",
+            "%s: is of %s %" PRId64 "; %d to %d are known, and it is "
+            "taken as %d",
+            who, what, version, least, last, last);
     return true;
 }
 
@@ -396,11 +398,13 @@ warn_of_elem(importer *im, const char *name, const Onnx__TypeProto *t,
 
     if (stated == 0 || !found || (e && e->kind == found->kind))
         return;
-    glow_warning(im->ctx, (glow_span){0}, "W0704",
-                 "%s: output '%s' is declared as element type %" PRId64
-                 "%s%s, but the graph computes %d, %s",
-                 im->path, name, stated, e ? ", " : "", e ? e->name : "",
-                 found->type, found->name);
+    glow_warning_hint(
+        im->ctx, (glow_span){0}, "W0704",
+        "declare the computed type in the model, or convert the output by a Cast",
+        "%s: output '%s' is declared as element type %" PRId64
+        "%s%s, but the graph computes %d, %s",
+        im->path, name, stated, e ? ", " : "", e ? e->name : "", found->type,
+        found->name);
 }
 
 static void
@@ -420,10 +424,12 @@ warn_of_shape(importer *im, const Onnx__ValueInfoProto *v,
     if (!differs)
         return;
     glow_buf_dims(&text, found);
-    glow_warning(im->ctx, (glow_span){0}, "W0701",
-                 "%s: output '%s' is not of the shape that the model states, "
-                 "but %s",
-                 im->path, v->name, text.len ? text.text : "a scalar");
+    glow_warning_hint(
+        im->ctx, (glow_span){0}, "W0701",
+        "nothing needs to be done: the computed shape is used",
+        "%s: output '%s' is not of the shape that the model states, "
+        "but %s",
+        im->path, v->name, text.len ? text.text : "a scalar");
 }
 
 /* A placeholder with a Save into it. */
@@ -474,9 +480,11 @@ save_item(importer *im, const char *name, import_item item)
     if (item.value)
         return save_output(im, name, item.value);
     if (l->count == 0)
-        glow_warning(im->ctx, (glow_span){0}, "W0702",
-                     "%s: output '%s' is %s without an element, and left out",
-                     im->path, name, import_list_noun(l));
+        glow_warning_hint(
+            im->ctx, (glow_span){0}, "W0702",
+            "nothing needs to be done: the module has the outputs that have elements",
+            "%s: output '%s' is %s without an element, and left out", im->path,
+            name, import_list_noun(l));
     for (int i = 0; i < l->count && ok; i++)
         ok = save_item(im,
                        l->is_optional
