@@ -151,7 +151,8 @@ rounds_once(const glow_node *n)
 {
     int one = GLOW_ELEMENTWISE | GLOW_PRIMITIVE;
 
-    return (n->op->traits & GLOW_LAYOUT) || (n->op->traits & one) == one;
+    return n->op == &glow_op_splat || (n->op->traits & GLOW_LAYOUT) ||
+           (n->op->traits & one) == one;
 }
 
 /*
@@ -182,6 +183,17 @@ perturbed(glow_eval_run *r, double v)
 }
 
 /*
+ * True if `v`, a result of `n`, is a bound that the function only approaches: what was
+ * rounded lies on one side of it.
+ */
+static bool
+is_saturated(const glow_node *n, double v)
+{
+    return fabs(v) == 1 && (n->op == &glow_op_tanh || n->op == &glow_op_erf ||
+                            n->op == &glow_op_sigmoid);
+}
+
+/*
  * Perturbs the results by random relative errors of the size of roundings:
  * Monte Carlo arithmetic, after Parker, Monte Carlo Arithmetic, UCLA
  * CSD-970002, 1997.
@@ -196,7 +208,10 @@ perturb_results(glow_eval_run *r, const glow_node *n, glow_item out[])
         for (int64_t k = 0; k < count && glow_is_float(t->type->elem); k++) {
             double v = glow_get_double(t, k);
 
-            if (!rounds_once(n) || !is_exact(v, r->options->noise))
+            if (is_saturated(n, v))
+                glow_set_double(t, k,
+                                v * (1 - r->options->noise * fabs(draw(r))));
+            else if (!rounds_once(n) || !is_exact(v, r->options->noise))
                 glow_set_double(t, k, perturbed(r, v));
         }
     }
@@ -233,21 +248,29 @@ eval_node(glow_eval_run *r, const glow_node *n, glow_tensor *const in[],
 /*
  * Adds to each number of `t`, the result of a composite on perturbed operands, an error of
  * its own, as large as the largest distance from `clean`, the result without: roundings
- * inside need not keep what the composite has for any operand, such as a sum of 0.
+ * inside need not keep what the composite has for any operand, such as a sum of 0.  To that
+ * of a number that is no integer comes a rounding of the largest: LogSoftMax of integers
+ * adds logarithms as large as that.
  */
 static void
 spread_errors(glow_eval_run *r, const glow_tensor *clean, glow_tensor *t)
 {
     int64_t count = glow_type_count(t->type);
-    double most = 0;
+    double most = 0, largest = 0;
 
     for (int64_t k = 0; k < count; k++) {
+        double v = fabs(glow_get_double(clean, k));
         double d = fabs(glow_get_double(t, k) - glow_get_double(clean, k));
 
         most = isfinite(d) && d > most ? d : most;
+        largest = isfinite(v) && v > largest ? v : largest;
     }
-    for (int64_t k = 0; k < count; k++)
-        glow_set_double(t, k, glow_get_double(t, k) + most * draw(r));
+    for (int64_t k = 0; k < count; k++) {
+        double v = glow_get_double(t, k);
+        double own = v == trunc(v) ? most : most + r->options->noise * largest;
+
+        glow_set_double(t, k, v + own * draw(r));
+    }
 }
 
 /* Runs `n` on operands `in` without noise, and spreads the errors of `out`. */

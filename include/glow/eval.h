@@ -29,10 +29,12 @@ typedef struct glow_eval_options {
                         their turns, any that tokens allow; 0: that of the text */
     double noise;    /* each float that a node of a graph gives is multiplied by
                         1 + r, r drawn from -noise to noise, unless a kind of this
-                        epsilon holds what an element-wise primitive gives, and
-                        so is each operand of a pure composite that is no integer,
-                        of which each result gets an error of that size;
-                        0: exact */
+                        epsilon holds what an element-wise primitive or a Splat
+                        gives; Tanh, Erf and Sigmoid of magnitude 1 only become
+                        smaller.  So is each operand of a pure composite that is
+                        no integer, of which each result gets an error of that
+                        size, and one of noise by the largest result unless it is
+                        an integer; 0: exact */
     glow_memo *memo; /* or NULL */
     /*
      * Called after each node with its results; NULL: none.  Seconds below 0: it
