@@ -163,6 +163,48 @@ new_state(glow_context *ctx)
     return s;
 }
 
+/* Bytes of a tensor in a block, in which each begins a cache line. */
+static int64_t
+bytes_in_lines(const glow_type *t)
+{
+    int64_t line = 64;
+
+    return (glow_type_bytes(t) + line - 1) / line * line;
+}
+
+/*
+ * Makes the tensors of the entries, zeroed, one behind the other in one block: large ones
+ * have huge pages, but many tensors that are smaller than such a page would have none.
+ */
+static void
+make_tensors(glow_state *s)
+{
+    int64_t size = 0;
+    glow_data *block;
+    char *at;
+
+    for (size_t i = 0; i < s->count; i++)
+        if (glow_add_overflow(size, bytes_in_lines(s->entries[i].tensor.type),
+                              &size))
+            size = INT64_MAX; /* more than there is */
+    block = glow_data_new((size_t)size);
+    at = glow_data_bytes(block);
+    for (size_t i = 0; i < s->count; i++) {
+        glow_tensor *t = &s->entries[i].tensor;
+
+        t->data = at;
+        t->owner = glow_data_ref(block);
+        at += bytes_in_lines(t->type);
+    }
+    glow_data_unref(block);
+}
+
+static bool
+is_kept(const glow_storage *p)
+{
+    return glow_is_state(p) || glow_is_trained(p);
+}
+
 /* Sets the first contents of `e`, of placeholder `p`; false after a report. */
 static bool
 begin_entry(glow_state_entry *e, const glow_storage *p)
@@ -182,28 +224,31 @@ glow_state_new(glow_context *ctx, const glow_module *m)
     bool ok = true;
     glow_state *s = new_state(ctx);
     glow_arena *a = s->arena;
-    size_t cap = 0;
+    size_t cap = 0, i = 0;
 
     GLOW_FOR_EACH_STORAGE(p, m) {
         glow_type type = *p->value.type;
 
-        if (!glow_is_state(p) && !glow_is_trained(p))
+        if (!is_kept(p))
             continue;
         type.strides.rank = 0;
         s->entries =
             glow_arena_grow(a, s->entries, s->count, &cap, sizeof *s->entries);
         s->entries[s->count++] = (glow_state_entry){
             .name = glow_arena_strdup(a, p->name),
-            .tensor = glow_tensor_new(glow_type_get(ctx, type)),
+            .tensor = {.type = glow_type_get(ctx, type)},
             .is_trained = glow_is_trained(p),
         };
-        ok = begin_entry(&s->entries[s->count - 1], p) && ok;
     }
+    make_tensors(s);
+    GLOW_FOR_EACH_STORAGE(p, m)
+        if (is_kept(p))
+            ok = begin_entry(&s->entries[i++], p) && ok;
     if (!ok) {
         glow_state_free(s);
         return NULL;
     }
-    for (size_t i = 0; i < s->count; i++)
+    for (i = 0; i < s->count; i++)
         glow_map_set(s->index, s->entries[i].name, &s->entries[i]);
     return s;
 }
@@ -221,10 +266,12 @@ glow_state_clone(glow_context *ctx, const glow_state *from)
         s->entries[i] = *e;
         s->entries[i].name = glow_arena_strdup(s->arena, e->name);
         s->entries[i].tensor =
-            glow_tensor_new(glow_type_get(ctx, *e->tensor.type));
-        glow_tensor_copy(&s->entries[i].tensor, &e->tensor);
+            (glow_tensor){.type = glow_type_get(ctx, *e->tensor.type)};
         glow_map_set(s->index, s->entries[i].name, &s->entries[i]);
     }
+    make_tensors(s);
+    for (size_t i = 0; i < s->count; i++)
+        glow_tensor_copy(&s->entries[i].tensor, &from->entries[i].tensor);
     for (size_t i = 0; i < from->n_keys; i++)
         glow_state_set_note(s, from->keys[i],
                             glow_state_note(from, from->keys[i]));

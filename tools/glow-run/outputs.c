@@ -227,7 +227,8 @@ finish_outputs(run *r)
     int code;
 
     cut_outputs(r);
-    code = r->state && !r->values.in_flight ? write_state(r) : TOOL_GO_ON;
+    code =
+        r->values.state && !r->values.in_flight ? write_state(r) : TOOL_GO_ON;
     if (code == TOOL_GO_ON)
         code = write_outputs(r);
     if (code == TOOL_GO_ON)

@@ -145,10 +145,11 @@ fill_random(run *r, run_port *p)
 static int
 fill_port(run *r, run_port *p)
 {
+    const glow_state_entry *kept = glow_state_find(r->state, p->storage->name);
     bool ok = true;
 
-    if (p->is_kept && !p->input) {
-        p->tensor = glow_state_find(r->state, p->storage->name)->tensor;
+    if (kept && !p->input) {
+        p->tensor = kept->tensor;
         glow_data_ref(p->tensor.owner);
         return TOOL_GO_ON;
     }
@@ -156,15 +157,7 @@ fill_port(run *r, run_port *p)
         (strncmp(p->input, "list:", 5) == 0 ||
          tool_ends_with(p->input, ".npy") || tool_ends_with(p->input, ".png")))
         return fill_runs(r, p);
-    if (!p->input && glow_initial(p->storage)) {
-        const glow_tensor *from =
-            glow_constant_tensor(glow_initial(p->storage));
-
-        if (!from)
-            return TOOL_FAILED;
-        p->tensor = glow_tensor_new(p->type);
-        glow_tensor_copy(&p->tensor, from);
-    } else if (!p->input || strcmp(p->input, "zero") == 0) {
+    if (!p->input || strcmp(p->input, "zero") == 0) {
         p->tensor = glow_tensor_new(p->type);
     } else if (strcmp(p->input, "ramp") == 0) {
         p->tensor = glow_tensor_new(p->type);
@@ -218,8 +211,8 @@ open_ports(run *r)
     }
     code = check_missing(r);
     drop_idle(r);
-    if (code == TOOL_GO_ON && r->values.state)
-        code = read_state(r);
+    if (code == TOOL_GO_ON)
+        code = open_state(r);
     r->bindings = GLOW_NEW_ARRAY(r->tool.arena, glow_binding, r->n_ports);
     for (size_t i = 0; i < r->n_ports && code == TOOL_GO_ON; i++) {
         code = fill_port(r, &r->ports[i]);

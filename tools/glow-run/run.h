@@ -100,7 +100,7 @@ typedef struct run {
     size_t n_labels;
     const char *hash;
     double compile_ms, processor_compile_ms;
-    glow_state *state; /* of -state, or NULL */
+    glow_state *state; /* the tensors of State and Trained placeholders */
 } run;
 
 /* Each returns an exit code, or TOOL_GO_ON. */
@@ -164,8 +164,11 @@ int find_sensitivity(run *r);
 /* Cuts bounded outputs to their valid part. */
 void cut_outputs(run *r);
 
-/* -state: reads the file, if it is there, into the ports that it keeps. */
-int read_state(run *r);
+/*
+ * Makes the tensors of state in their first contents, or with -state in those of the file,
+ * if it is there.
+ */
+int open_state(run *r);
 /* Writes it. */
 int write_state(run *r);
 

@@ -5,7 +5,7 @@
 #include "tools/glow-run/run.h"
 
 int
-read_state(run *r)
+open_state(run *r)
 {
     const char *path = r->values.state;
     size_t count;
@@ -13,6 +13,8 @@ read_state(run *r)
     r->state = glow_state_new(r->tool.ctx, r->module);
     if (!r->state)
         return TOOL_FAILED;
+    if (!path)
+        return TOOL_GO_ON;
     glow_state_entries(r->state, &count);
     if (count == 0)
         return tool_usage(&r->tool, NULL,
