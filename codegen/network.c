@@ -7,8 +7,8 @@
  * passes; and of the identity of the backend.  So an entry is never stale, and
  * no name or date of a file matters.
  *
- * An entry holds the constants in the layout of the code, then the text of the
- * program, whose larger constants are elided, and then the source locations of
+ * An entry holds the constants in the layout of the code, then this layout and the text of
+ * the program, whose larger constants are elided, and then the source locations of
  * its instructions, for messages.  It is mapped, so processes share it, and the
  * constants that were read to compute the key are released before.
  *
@@ -39,8 +39,7 @@ typedef struct place {
 
 /* At the end of an entry: the sizes of its sections, in bytes. */
 typedef struct footer {
-    uint64_t constants, text, places;
-    char layout[72]; /* of the constants: digest by the backend */
+    uint64_t constants, layout, text, places;
 } footer;
 
 typedef struct loading {
@@ -56,16 +55,33 @@ typedef struct loading {
 
 /* Keys. */
 
-/* A copy of `m` in which constants of over `least` bytes are elided. */
+/* Takes a constant of a weights file into the module, which its text then holds. */
+static void
+take_in(glow_storage *s)
+{
+    if (s->payload == GLOW_EXTERNAL && glow_constant_tensor(s)) {
+        s->payload = GLOW_DATA;
+        s->file = NULL;
+        s->key = NULL;
+    }
+}
+
+/*
+ * A copy of `m` in which constants of over `least` bytes are elided, and none is in a
+ * weights file: the text of an entry has no folder that a path could begin at.
+ */
 static glow_module *
 elided(const glow_module *m, int64_t least)
 {
     glow_module *copy = glow_module_clone(m);
 
     GLOW_FOR_EACH_STORAGE(s, copy) {
-        if (!s->is_constant || s->payload == GLOW_SPLAT ||
-            glow_type_bytes(s->value.type) <= least)
+        if (!s->is_constant || s->payload == GLOW_SPLAT)
             continue;
+        if (glow_type_bytes(s->value.type) <= least) {
+            take_in(s);
+            continue;
+        }
         if (s->payload != GLOW_ELIDED)
             s->key = "";
         s->payload = GLOW_ELIDED;
@@ -230,7 +246,7 @@ static glow_module *
 read_entry(const loading *l, const char *bytes, const footer *sizes)
 {
     static const glow_parse_options how = {.allow_elided = true};
-    const char *text = bytes + sizes->constants;
+    const char *text = bytes + sizes->constants + sizes->layout;
     glow_module *m = glow_parse(
         l->f->module->ctx,
         glow_source_from(l->f->module->ctx, l->key, text, sizes->text), &how);
@@ -269,7 +285,7 @@ find(loading *l)
         bind(l, n->func);
         code.constants = glow_data_wrap(glow_data_bytes(entry), sizes.constants,
                                         release, glow_data_ref(entry));
-        code.layout = sizes.layout;
+        code.layout = bytes + sizes.constants;
         n->executable = n->backend->load(n->func, &code);
         glow_data_unref(code.constants);
     }
@@ -333,23 +349,25 @@ keep(loading *l)
     glow_buf text = {.arena = l->arena};
     footer sizes = {.constants =
                         (uint64_t)n->backend->sizes(n->executable).constants};
-    const void *constants = n->backend->constants(n->executable, sizes.layout);
+    const char *layout;
+    const void *constants = n->backend->constants(n->executable, &layout);
     size_t bytes;
     const place *at = list_places(l, l->f->module, &bytes);
 
     glow_print(&text, bare, NULL);
     glow_module_free(bare);
+    sizes.layout = strlen(layout) + 1; /* with its NUL */
     sizes.text = text.len;
     sizes.places = bytes;
 
     const glow_cache_part parts[] = {
-        {constants, sizes.constants},
+        {constants, sizes.constants}, {layout, sizes.layout},
         {text.text, sizes.text + 1}, /* with its NUL */
-        {at, sizes.places},
-        {&sizes, sizeof sizes},
+        {at, sizes.places},           {&sizes, sizeof sizes},
     };
 
-    glow_cache_keep(&l->cache, l->arena, l->key, parts, 4);
+    glow_cache_keep(&l->cache, l->arena, l->key, parts,
+                    sizeof parts / sizeof parts[0]);
     glow_cache_trim(&l->cache);
 }
 

@@ -136,7 +136,7 @@ start(run_instance *x, const glow_run_device_options *d,
 
 /* The packed constants of the first instance, for the others; NULL: none. */
 static glow_data *
-share_constants(const glow_loaded *l, char layout[65])
+share_constants(const glow_loaded *l, const char **layout)
 {
     const glow_executable *x = l->instances[0].network.executable;
     const void *bytes;
@@ -156,13 +156,13 @@ start_instance(glow_loaded *l, int i, glow_context *ctx,
 {
     run_instance *x = &l->instances[i];
     glow_target_options code = d->code ? *d->code : (glow_target_options){0};
-    char layout[65];
-    glow_data *shared = i > 0 ? share_constants(l, layout) : NULL;
+    const char *layout = NULL;
+    glow_data *shared = i > 0 ? share_constants(l, &layout) : NULL;
     bool ok;
 
     x->ctx = glow_run_new_context(ctx);
     code.constants = shared;
-    code.layout = shared ? layout : NULL;
+    code.layout = layout;
     ok = x->ctx && start(x, d, o, &code);
     glow_data_unref(shared);
     if (x->ctx)

@@ -144,7 +144,16 @@ typedef struct cpu_plan {
     const char *symbol; /* of an entry function, where it is emitted to files */
     int first_code;     /* instruction i of `func` fails with this + i + 1 */
     int n_codes;        /* of a root */
-    LLVMValueRef fn;    /* function of a body, once it is built */
+    /*
+     * Of a root: kernels of instructions that have several by the elements of constants, in
+     * order, NULL for none; and the rest of the names of such a list, which was made
+     * where the elements were known, or NULL.
+     */
+    const struct cpu_kernel **by_elements;
+    int n_by_elements;
+    size_t cap_by_elements;
+    const char *known_kernels;
+    LLVMValueRef fn; /* function of a body, once it is built */
     const cpu_target *target;
     glow_arena *arena;
     cpu_step *steps;

@@ -178,10 +178,11 @@ struct glow_backend {
     const char *(*identity)(glow_context *ctx, glow_arena *a,
                             const glow_target_options *t);
     /*
-     * The packed constants of the code, whose size `sizes` tells, and the digest of
-     * their contents and layout.
+     * The packed constants of the code, whose size `sizes` tells.  *layout becomes a line of
+     * x: what `load` has to know for the same constants where it cannot read their
+     * elements, such as choices that depend on these; it is equal for equal layouts.
      */
-    const void *(*constants)(const glow_executable *x, char layout[65]);
+    const void *(*constants)(const glow_executable *x, const char **layout);
     /*
      * Measures ways to do the instructions of `f`, which `load` takes, on numbers
      * that it draws, on this machine.  NULL: there is one way.

@@ -17,6 +17,7 @@
 #include "codegen/cpu/kernels/choice.h"
 #include "codegen/cpu/kernels/kernel.h"
 #include "codegen/cpu/plan/describe.h"
+#include "codegen/cpu/plan/known.h"
 #include "codegen/cpu/plan/plan.h"
 #include "glow/file.h"
 #include "glow/ops.h"
@@ -263,11 +264,12 @@ put_layout(glow_buf *b, const cpu_plan *p)
     }
 }
 
-void
-glow_cpu_constants_layout(const cpu_plan *root, char hex[65])
+const char *
+glow_cpu_constants_layout(const cpu_plan *root)
 {
     glow_arena *a = glow_arena_new();
     glow_buf b = {.arena = a};
+    char hex[65];
     glow_digest d;
 
     put_layout(&b, root);
@@ -277,6 +279,7 @@ glow_cpu_constants_layout(const cpu_plan *root, char hex[65])
     glow_digest_add(&d, b.text, b.len);
     glow_digest_hex(&d, hex);
     glow_arena_free(a);
+    return glow_cpu_with_known(root, hex);
 }
 
 /* Filling. */

@@ -9,6 +9,7 @@
 #include "codegen/cpu/move.h"
 #include "codegen/cpu/plan/choose.h"
 #include "codegen/cpu/plan/kernels.h"
+#include "codegen/cpu/plan/known.h"
 #include "codegen/cpu/plan/memory.h"
 #include "codegen/cpu/plan/plan.h"
 #include "codegen/cpu/plan/split.h"
@@ -144,12 +145,15 @@ static bool
 choose(const cpu_plan *p, const glow_node *n, const cpu_kernel **kernel,
        const cpu_target **own)
 {
+    const cpu_kernel *known = glow_cpu_known_kernel(p->root, n);
     const cpu_choice *c = glow_cpu_tuned_choice(p->arena, p->target, n);
     cpu_target *t;
 
     *own = p->target;
     *kernel = NULL;
-    if (c && !glow_cpu_can_choose(p->target, n, c)) {
+    if (c && known) {
+        c = c->kernel == known ? c : NULL;
+    } else if (c && !glow_cpu_can_choose(p->target, n, c)) {
         if (p->target->winograd == GLOW_WINOGRAD_AUTO &&
             p->target->parts == GLOW_PARTS_AUTO && !p->target->exact &&
             !c->kernel->by_elements)
@@ -160,14 +164,15 @@ choose(const cpu_plan *p, const glow_node *n, const cpu_kernel **kernel,
                 glow_cpu_choice_text(p->arena, c));
         c = NULL;
     }
-    if (!c) {
-        *kernel = glow_cpu_find_kernel(p->target, n);
-        return true;
+    *kernel = c       ? c->kernel
+              : known ? known
+                      : glow_cpu_find_kernel(p->target, n);
+    glow_cpu_note_kernel(p->root, n, *kernel);
+    if (c) {
+        t = glow_arena_copy(p->arena, p->target, sizeof *t);
+        t->choice = c;
+        *own = t;
     }
-    t = glow_arena_copy(p->arena, p->target, sizeof *t);
-    t->choice = c;
-    *own = t;
-    *kernel = c->kernel;
     return true;
 }
 
@@ -316,7 +321,7 @@ lay_scratch(cpu_plan *p)
 /* Calls. */
 
 static cpu_plan *make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t,
-                           glow_func *f);
+                           glow_func *f, const char *known);
 
 /* The plan of body `f`, shared by all its callers. */
 static cpu_plan *
@@ -327,7 +332,7 @@ plan_body(cpu_plan *root, glow_func *f)
     for (int i = 0; i < root->n_bodies; i++)
         if (root->bodies[i]->func == f)
             return root->bodies[i];
-    body = make_plan(root, root->arena, root->target, f);
+    body = make_plan(root, root->arena, root->target, f, NULL);
     if (!body)
         return NULL;
     root->bodies =
@@ -418,11 +423,13 @@ new_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
 }
 
 static cpu_plan *
-make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
+make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f,
+          const char *known)
 {
     cpu_plan *p = new_plan(root, a, t, f);
     bool ok = true;
 
+    p->known_kernels = known;
     if (!f->placed) {
         glow_error_at(f->module->ctx, f->span, "E0822",
                       "cpu: @%s is no placed program", f->name);
@@ -450,23 +457,18 @@ make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
     return lay_scratch(p) ? p : NULL;
 }
 
-cpu_plan *
-glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f)
+/* glow_cpu_plan_all, with the names of known kernels or NULL. */
+static cpu_plan *
+make_plans(glow_arena *a, const cpu_target *t, glow_func *const *f, int count,
+           const char *known)
 {
-    return glow_cpu_plan_all(a, t, &f, 1);
-}
-
-cpu_plan *
-glow_cpu_plan_all(glow_arena *a, const cpu_target *t, glow_func *const *f,
-                  int count)
-{
-    cpu_plan *p = make_plan(NULL, a, t, f[0]);
+    cpu_plan *p = make_plan(NULL, a, t, f[0], known);
 
     if (!p)
         return NULL;
     p->entries = GLOW_NEW_ARRAY(a, cpu_plan *, count);
     for (int i = 1; i < count; i++) {
-        cpu_plan *entry = make_plan(p, a, t, f[i]);
+        cpu_plan *entry = make_plan(p, a, t, f[i], NULL);
 
         if (!entry)
             return NULL;
@@ -475,4 +477,19 @@ glow_cpu_plan_all(glow_arena *a, const cpu_target *t, glow_func *const *f,
     }
     glow_cpu_lay_constants(p);
     return p;
+}
+
+cpu_plan *
+glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f,
+              const char *layout)
+{
+    return make_plans(a, t, &f, 1,
+                      layout ? glow_cpu_known_names(layout) : NULL);
+}
+
+cpu_plan *
+glow_cpu_plan_all(glow_arena *a, const cpu_target *t, glow_func *const *f,
+                  int count)
+{
+    return make_plans(a, t, f, count, NULL);
 }

@@ -5,8 +5,13 @@
 
 #include "codegen/cpu/plan.h"
 
-/* The plan of `f`, allocated in `a`; NULL after a report. */
-cpu_plan *glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f);
+/*
+ * The plan of `f`, allocated in `a`; NULL after a report.  `layout`, or NULL, is that of
+ * glow_cpu_constants_layout for the same program: its kernels are taken where constants
+ * decide, whose elements may be elided then.
+ */
+cpu_plan *glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f,
+                        const char *layout);
 /* The same of `count` entry functions, 1 or more: the first one's, with `entries`. */
 cpu_plan *glow_cpu_plan_all(glow_arena *a, const cpu_target *t,
                             glow_func *const *f, int count);
@@ -30,10 +35,10 @@ int64_t glow_cpu_call_scratch(const glow_node *n);
 void glow_cpu_lay_constants(cpu_plan *root);
 
 /*
- * SHA-256 of the layout after that: offsets, sizes and keys of all constants,
- * not their bytes.
+ * The layout after that, a line in the arena of the plan: SHA-256 of offsets, sizes and
+ * keys of all constants, not of their bytes, and the names of known.h.
  */
-void glow_cpu_constants_layout(const cpu_plan *root, char hex[65]);
+const char *glow_cpu_constants_layout(const cpu_plan *root);
 
 /*
  * Fills the constants region of p->size[CPU_CONSTANTS] zeroed bytes, on threads

@@ -164,12 +164,9 @@ link_objects(glow_executable *x, const cpu_objects *o, bool debug)
 static bool
 are_ready(const glow_executable *x, const glow_target_options *t)
 {
-    char layout[65];
-
     if (!t->constants || !t->layout || glow_cpu_options_of(t)->red_zones)
         return false;
-    glow_cpu_constants_layout(x->plan, layout);
-    return strcmp(layout, t->layout) == 0 &&
+    return strcmp(glow_cpu_constants_layout(x->plan), t->layout) == 0 &&
            glow_data_size(t->constants) ==
                (size_t)x->plan->size[CPU_CONSTANTS] &&
            (uintptr_t)glow_data_bytes(t->constants) % CPU_ALIGN == 0;
@@ -238,9 +235,12 @@ start(glow_executable *x, glow_func *f, const glow_target_options *t)
     if (!check_runs_here(x, t))
         return false;
     glow_cpu_pool_open(&x->pool, threads_of(x->target));
-    x->plan = glow_cpu_plan(x->arena, x->target, f);
-    return x->plan && compile(x, t, &objects) &&
-           link_objects(x, &objects, t->debug) && make_regions(x, t);
+    x->plan =
+        glow_cpu_plan(x->arena, x->target, f, t->constants ? t->layout : NULL);
+    if (!x->plan)
+        return false;
+    return compile(x, t, &objects) && link_objects(x, &objects, t->debug) &&
+           make_regions(x, t);
 }
 
 static glow_executable *
@@ -593,9 +593,9 @@ identity(glow_context *ctx, glow_arena *a, const glow_target_options *t)
 }
 
 static const void *
-constants(const glow_executable *x, char layout[65])
+constants(const glow_executable *x, const char **layout)
 {
-    glow_cpu_constants_layout(x->plan, layout);
+    *layout = glow_cpu_constants_layout(x->plan);
     return x->base[CPU_CONSTANTS];
 }
 
