@@ -116,9 +116,12 @@ typedef struct cpu_memory {
     int64_t offset; /* of byte 0 of the region, in the constants */
 } cpu_memory;
 
-/* A region with a pointer of its own, in bundles. */
+/*
+ * A range of a base with a pointer of its own: a region in bundles, a placeholder in this
+ * process.
+ */
 typedef struct cpu_space {
-    const char *name; /* of the pointer */
+    const char *name; /* of the pointer, or of the placeholder */
     cpu_base base;
     int64_t begin, size; /* in the base */
 } cpu_space;
@@ -182,8 +185,13 @@ typedef struct cpu_plan {
         int64_t constants;
     } *regions;
     int n_regions;
-    cpu_space *spaces; /* of an entry function, in bundles */
+    cpu_space *spaces; /* of an entry function */
     int n_spaces;
+    /*
+     * The pointers of the spaces are elements of a table, the last parameter; the bases
+     * keep the ranges of the spaces.
+     */
+    bool has_table;
     int state_space; /* number of the space of state, or -1 */
     /*
      * Offset in that space of a number that is not 0 while a call changes the state; -1:

@@ -130,6 +130,10 @@ struct glow_backend {
      * after a report.
      */
     glow_executable *(*load)(glow_func *f, const glow_target_options *t);
+    /*
+     * May work on the tensors in place.  False after a report: state (glow/state.h) may be
+     * half changed then.
+     */
     bool (*run)(glow_executable *x, const glow_binding *bindings, int count);
     /* As run, with the time of each node: trace as in glow_eval_options. */
     bool (*profile)(glow_executable *x, const glow_binding *bindings, int count,

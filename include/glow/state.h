@@ -8,9 +8,9 @@
  *     placeholder @scale : float<> {State: true, Initial: @one}
  *
  * A run reads the old contents, writes the new ones in place, at most once, and leaves
- * a placeholder that it does not save to alone.  State begins as the constant of its type
- * that Initial names, or as zeros; what is trained has no meaning before its elements are
- * given so or read from a file.
+ * a placeholder that it does not save to alone.  A run that fails may leave state half
+ * changed.  State begins as the constant of its type that Initial names, or as zeros; what
+ * is trained has no meaning before its elements are given so or read from a file.
  *
  * A state object holds the tensors of one stream of runs.  Its files are safetensors
  * under the names of the placeholders, with notes, which are pairs of texts, in the

@@ -3,8 +3,13 @@
  *
  * Loading generates the same object code as emission, links it in this process,
  * and fills the constants once, or maps the constants of an earlier load from
- * the cache.  A run copies the bound inputs into the placeholders, calls the
- * entry function, and copies the written placeholders back.
+ * the cache.
+ *
+ * The code works on the bound tensors in place, by a table of their addresses
+ * (spaces.h).  The exceptions have memory of the executable, into which a run copies
+ * them and from which it copies them back: placeholders that have no pointer of
+ * their own, tensors that are not aligned to their elements, tensors with bytes in
+ * common of which one is written, and all of them in a run with guard regions.
  */
 
 #include <string.h>
@@ -25,6 +30,7 @@
 #include "codegen/cpu/run/jit.h"
 #include "codegen/cpu/run/object.h"
 #include "codegen/cpu/run/pieces.h"
+#include "codegen/cpu/run/spaces.h"
 #include "codegen/cpu/run/target.h"
 #include "codegen/cpu/run/zones.h"
 #include "glow/pass.h"
@@ -32,16 +38,28 @@
 typedef void (*parallel_fn)(void *pool, cpu_part_fn part, void *work,
                             uintptr_t parts);
 typedef int (*entry_fn)(const uint8_t *constants, uint8_t *placeholders,
-                        uint8_t *activations);
+                        uint8_t *activations, uint8_t *const *table);
 typedef int (*step_fn)(const uint8_t *constants, uint8_t *placeholders,
-                       uint8_t *activations, uintptr_t number);
+                       uint8_t *activations, uint8_t *const *table,
+                       uintptr_t number);
 /* The same for a target of several threads. */
 typedef int (*threaded_entry_fn)(const uint8_t *constants,
                                  uint8_t *placeholders, uint8_t *activations,
-                                 parallel_fn parallel, void *pool);
+                                 parallel_fn parallel, void *pool,
+                                 uint8_t *const *table);
 typedef int (*threaded_step_fn)(const uint8_t *constants, uint8_t *placeholders,
                                 uint8_t *activations, parallel_fn parallel,
-                                void *pool, uintptr_t number);
+                                void *pool, uint8_t *const *table,
+                                uintptr_t number);
+
+/* A placeholder of the plan in a run. */
+typedef struct bound {
+    const cpu_binding *binding;
+    const glow_tensor *tensor; /* of the caller */
+    int space;                 /* of the plan, or -1 */
+    const void *data;          /* of the tensor, in the last run */
+    bool in_place;             /* the code works on the tensor */
+} bound;
 
 struct glow_executable {
     glow_arena *arena;
@@ -55,6 +73,8 @@ struct glow_executable {
     cpu_pool pool;
     glow_data *region[CPU_BASES];
     uint8_t *base[CPU_BASES]; /* aligned start, in `region` */
+    uint8_t **table;          /* addresses of the spaces of the plan */
+    bound *bound;             /* as plan->bindings */
     cpu_zones *zones;         /* or NULL */
     int64_t code;
 };
@@ -172,6 +192,31 @@ are_ready(const glow_executable *x, const glow_target_options *t)
            (uintptr_t)glow_data_bytes(t->constants) % CPU_ALIGN == 0;
 }
 
+/* The address of a byte of a base in the memory of `x`. */
+static uint8_t *
+own_address(const glow_executable *x, cpu_base base, int64_t offset)
+{
+    return x->base[base] + offset;
+}
+
+/* Fills the table with addresses in the memory of `x`. */
+static void
+make_table(glow_executable *x)
+{
+    const cpu_plan *p = x->plan;
+
+    x->table = GLOW_NEW_ARRAY(x->arena, uint8_t *, p->n_spaces + 1);
+    for (int i = 0; i < p->n_spaces; i++)
+        x->table[i] = own_address(x, p->spaces[i].base, p->spaces[i].begin);
+    x->bound = GLOW_NEW_ARRAY(x->arena, bound, p->n_bindings + 1);
+    for (int i = 0; i < p->n_bindings; i++) {
+        const cpu_binding *b = &p->bindings[i];
+
+        x->bound[i].binding = b;
+        x->bound[i].space = glow_cpu_locate(p, b->base, b->offset).space;
+    }
+}
+
 static bool
 make_regions(glow_executable *x, const glow_target_options *t)
 {
@@ -190,6 +235,7 @@ make_regions(glow_executable *x, const glow_target_options *t)
     }
     if (zones)
         x->zones = glow_cpu_zones(x->arena, x->plan, x->base);
+    make_table(x);
     return ready || glow_cpu_fill_constants(
                         x->plan, &x->pool, x->base[CPU_CONSTANTS], t->consumes);
 }
@@ -239,6 +285,7 @@ start(glow_executable *x, glow_func *f, const glow_target_options *t)
         glow_cpu_plan(x->arena, x->target, f, t->constants ? t->layout : NULL);
     if (!x->plan)
         return false;
+    glow_cpu_separate_placeholders(x->plan);
     return compile(x, t, &objects) && link_objects(x, &objects, t->debug) &&
            make_regions(x, t);
 }
@@ -309,30 +356,89 @@ copy_tensor(const glow_tensor *to, const glow_tensor *from)
         glow_tensor_copy_element(to, i, from, i);
 }
 
+static bool
+is_aligned(const bound *b)
+{
+    size_t bytes = (size_t)glow_kind_get(b->tensor->type->elem)->bytes;
+
+    return (uintptr_t)b->tensor->data % bytes == 0;
+}
+
+/* True if the tensors have bytes in common, and the code writes one of them. */
+static bool
+conflict(const bound *a, const bound *b)
+{
+    uintptr_t at = (uintptr_t)a->tensor->data;
+    uintptr_t other = (uintptr_t)b->tensor->data;
+
+    return (a->binding->written || b->binding->written) &&
+           at < other + (uintptr_t)b->binding->size &&
+           other < at + (uintptr_t)a->binding->size;
+}
+
+static bool
+can_be_in_place(const glow_executable *x, const bound *b)
+{
+    if (x->zones || b->space < 0 || !is_aligned(b))
+        return false;
+    for (int i = 0; i < x->plan->n_bindings; i++)
+        if (&x->bound[i] != b && conflict(&x->bound[i], b))
+            return false;
+    return true;
+}
+
+/* The memory of `x` for a placeholder that is not in place. */
+static glow_tensor
+held_tensor(const glow_executable *x, const cpu_binding *b)
+{
+    return (glow_tensor){.type = b->storage->value.type,
+                         .data = own_address(x, b->base, b->offset)};
+}
+
 /*
- * Copies bound tensors into the placeholders (`in`), or written placeholders
- * out.
+ * Hands the tensors to the code: addresses into the table, elements of those that are
+ * not in place into the memory of `x`.  False after a report.
  */
 static bool
-copy_bindings(glow_executable *x, const glow_binding *bindings, int count,
-              bool in)
+begin_run(glow_executable *x, const glow_binding *bindings, int count)
 {
-    for (int i = 0; i < x->plan->n_bindings; i++) {
-        const cpu_binding *b = &x->plan->bindings[i];
-        const glow_tensor *t = bound_to(bindings, count, b->storage);
+    int n = x->plan->n_bindings;
+    bool moved = false; /* one of the tensors; else what is in place is known */
 
-        if (in && !check_tensor(x, b->storage, t))
+    for (int i = 0; i < n; i++) {
+        bound *b = &x->bound[i];
+
+        b->tensor = bound_to(bindings, count, b->binding->storage);
+        if (!check_tensor(x, b->binding->storage, b->tensor))
             return false;
+        moved |= b->data != b->tensor->data;
+    }
+    for (int i = 0; i < n; i++) {
+        bound *b = &x->bound[i];
+        glow_tensor held = held_tensor(x, b->binding);
 
-        const glow_tensor held = {.type = b->storage->value.type,
-                                  .data = x->base[b->base] + b->offset};
-
-        if (in && b->read)
-            copy_tensor(&held, t);
-        else if (!in && b->written)
-            copy_tensor(t, &held);
+        if (moved)
+            b->in_place = can_be_in_place(x, b);
+        b->data = b->tensor->data;
+        if (b->space >= 0)
+            x->table[b->space] = b->in_place ? b->tensor->data : held.data;
+        if (!b->in_place && b->binding->read)
+            copy_tensor(&held, b->tensor);
     }
     return true;
+}
+
+/* Copies results that are not in place to the tensors of the caller. */
+static void
+end_run(const glow_executable *x)
+{
+    for (int i = 0; i < x->plan->n_bindings; i++) {
+        const bound *b = &x->bound[i];
+        glow_tensor held = held_tensor(x, b->binding);
+
+        if (!b->in_place && b->binding->written)
+            copy_tensor(b->tensor, &held);
+    }
 }
 
 static bool
@@ -362,9 +468,9 @@ call_entry(glow_executable *x)
     uintptr_t at = (uintptr_t)x->entry;
 
     if (x->target->threads == 1)
-        return ((entry_fn)at)(constants, placeholders, activations);
+        return ((entry_fn)at)(constants, placeholders, activations, x->table);
     return ((threaded_entry_fn)at)(constants, placeholders, activations,
-                                   glow_cpu_pool_run, &x->pool);
+                                   glow_cpu_pool_run, &x->pool, x->table);
 }
 
 CPU_CALLS_CODE static int
@@ -376,9 +482,11 @@ call_step(glow_executable *x, uintptr_t number)
     uintptr_t at = (uintptr_t)x->step;
 
     if (x->target->threads == 1)
-        return ((step_fn)at)(constants, placeholders, activations, number);
+        return ((step_fn)at)(constants, placeholders, activations, x->table,
+                             number);
     return ((threaded_step_fn)at)(constants, placeholders, activations,
-                                  glow_cpu_pool_run, &x->pool, number);
+                                  glow_cpu_pool_run, &x->pool, x->table,
+                                  number);
 }
 
 static double
@@ -388,6 +496,17 @@ seconds_now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The address of the bytes of `v` in this run. */
+static void *
+address_of(const glow_executable *x, const glow_value *v)
+{
+    cpu_range r = glow_cpu_range(x->plan, v);
+    cpu_location l = glow_cpu_locate(x->plan, r.base, r.offset);
+
+    return l.space < 0 ? own_address(x, r.base, l.offset)
+                       : x->table[l.space] + l.offset;
 }
 
 /* Reports the time of a step as the time of its first instruction. */
@@ -403,10 +522,8 @@ trace_step(glow_executable *x, const cpu_step *s,
         glow_tensor **out = GLOW_NEW_ARRAY(a, glow_tensor *, n->n_out);
 
         for (int i = 0; i < n->n_out; i++) {
-            cpu_range r = glow_cpu_range(x->plan, n->out[i]);
-
             t[i] = (glow_tensor){.type = n->out[i]->type,
-                                 .data = x->base[r.base] + r.offset};
+                                 .data = address_of(x, n->out[i])};
             out[i] = &t[i];
         }
         options->trace(options->user, n, out, seconds);
@@ -437,14 +554,15 @@ profile(glow_executable *x, const glow_binding *bindings, int count,
         return false;
     if (x->zones)
         glow_cpu_zones_clear(x->zones);
-    if (!copy_bindings(x, bindings, count, true))
+    if (!begin_run(x, bindings, count))
         return false;
     if (x->zones)
         glow_cpu_zones_begin(x->zones);
     for (int i = 0; i < x->plan->n_steps; i++)
         if (!run_step(x, i, options))
             return false;
-    return copy_bindings(x, bindings, count, false);
+    end_run(x);
+    return true;
 }
 
 static bool
@@ -454,12 +572,13 @@ run(glow_executable *x, const glow_binding *bindings, int count)
 
     if (x->zones)
         return profile(x, bindings, count, NULL);
-    if (!copy_bindings(x, bindings, count, true))
+    if (!begin_run(x, bindings, count))
         return false;
     code = call_entry(x);
     if (code)
         return report_failure(x, code);
-    return copy_bindings(x, bindings, count, false);
+    end_run(x);
+    return true;
 }
 
 /* Tuning. */

@@ -17,6 +17,7 @@
 #include "codegen/cpu/kernels/kernel.h"
 #include "codegen/cpu/plan/describe.h"
 #include "codegen/cpu/run/header.h"
+#include "codegen/cpu/run/spaces.h"
 #include "codegen/cpu/run/steps.h"
 #include "ir/base/sha256.h"
 
@@ -139,8 +140,8 @@ static cg_value
 build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
             bool debug)
 {
-    cg_value entry = glow_cg_function(
-        g, name, glow_cpu_entry_params(g->target) + p->n_spaces, p->is_entry);
+    cg_value entry =
+        glow_cg_function(g, name, glow_cpu_count_params(p), p->is_entry);
     cg_value before, busy;
 
     if (debug)
@@ -174,7 +175,7 @@ build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
 static void
 build_stepper(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns)
 {
-    int params = glow_cpu_entry_params(g->target);
+    int params = glow_cpu_count_params(p);
     cg_value entry = glow_cg_function(
         g, glow_arena_printf(g->arena, "%s.step", name), params + 1, true);
     cg_value before = glow_cg_flush_begin(g);

@@ -1,4 +1,4 @@
-/* Memory spaces of a bundle: a pointer for each region. */
+/* Memory spaces: a pointer for each region of a bundle, and each placeholder in this process. */
 
 #ifndef CODEGEN_CPU_RUN_SPACES_H
 #define CODEGEN_CPU_RUN_SPACES_H
@@ -14,6 +14,18 @@ cpu_plan *glow_cpu_entry_at(const cpu_plan *root, int i);
  * parameters: p->spaces.
  */
 void glow_cpu_separate_spaces(cpu_plan *root);
+
+/*
+ * Gives placeholders of `p`, the plan of code for this process, pointers of their own in a
+ * table, which its entry function takes behind its other parameters, so that the code
+ * works on the tensors of the caller.  Placeholders without one have their memory in
+ * common with other buffers, have strides, or are written before a step that may fail
+ * though they are no state.
+ */
+void glow_cpu_separate_placeholders(cpu_plan *p);
+
+/* The number of parameters of the entry function of `p`. */
+int glow_cpu_count_params(const cpu_plan *p);
 
 /* Location of a byte of a base: in p->spaces[space], or in the base itself if that is -1. */
 typedef struct cpu_location {

@@ -210,10 +210,18 @@ static cg_value
 address(cg *g, const cpu_plan *p, cg_value entry, cpu_base base, int64_t offset)
 {
     cpu_location l = glow_cpu_locate(p, base, offset);
-    int param =
-        l.space < 0 ? (int)base : glow_cpu_entry_params(g->target) + l.space;
+    int params = glow_cpu_entry_params(g->target);
+    int param = l.space < 0 ? (int)base : params + l.space;
+    cg_value from;
 
-    return glow_cg_atc(g, LLVMGetParam(entry, (unsigned)param), l.offset);
+    if (l.space >= 0 && p->has_table)
+        from = LLVMBuildLoad2(
+            g->builder, g->ptr,
+            glow_cpu_work_at(g, LLVMGetParam(entry, (unsigned)params), l.space),
+            "");
+    else
+        from = LLVMGetParam(entry, (unsigned)param);
+    return glow_cg_atc(g, from, l.offset);
 }
 
 cg_value
