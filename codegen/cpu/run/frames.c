@@ -5,6 +5,11 @@
  * larger than the attribute's value.  A function whose address is an argument of a call
  * counts as called there.  Each call adds two pointers, for a return address and its
  * alignment, since frames do not have these on all processors.
+ *
+ * LLVM's number leaves out the bytes below the stack pointer that a function which calls
+ * none may use without a frame, 128 on x86-64: functions do without these.  It leaves out
+ * as well the gaps that align a frame with wider vectors than the stack is aligned for: one
+ * below the saved registers, and one that rounds the size.
  */
 
 #include "codegen/cpu/run/frames.h"
@@ -14,6 +19,8 @@
 
 #include "codegen/cpu/run/spaces.h"
 #include "codegen/llvm/llvm.h"
+
+#define ALIGNED 16 /* bytes of the stack, at calls */
 
 static void
 note_frame(LLVMDiagnosticInfoRef d, void *user)
@@ -37,15 +44,16 @@ note_frame(LLVMDiagnosticInfoRef d, void *user)
 void
 glow_cpu_frames_begin(cpu_frames *f, cg *g)
 {
-    LLVMAttributeRef ask =
-        LLVMCreateStringAttribute(g->context, "warn-stack-size", 15, "0", 1);
+    LLVMAttributeRef whole = glow_cg_enum(g, "noredzone");
 
     *f = (cpu_frames){g, glow_map_new(g->arena)};
     for (LLVMValueRef fn = LLVMGetFirstFunction(g->module); fn;
          fn = LLVMGetNextFunction(fn))
-        if (LLVMGetFirstBasicBlock(fn))
+        if (LLVMGetFirstBasicBlock(fn)) {
+            glow_cg_attribute(g, fn, "warn-stack-size", "0");
             LLVMAddAttributeAtIndex(
-                fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, ask);
+                fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, whole);
+        }
     LLVMContextSetDiagnosticHandler(g->context, note_frame, f);
 }
 
@@ -68,12 +76,44 @@ bound_below(const cpu_frames *f, LLVMValueRef instruction, glow_map *known)
     return most;
 }
 
+/* The largest alignment of a local variable of `fn`, or of a vector of the target. */
+static int64_t
+alignment_of(const cpu_frames *f, LLVMValueRef fn)
+{
+    int64_t most = f->g->target->vector_bytes;
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (LLVMIsAAllocaInst(i) && LLVMGetAlignment(i) > most)
+                most = LLVMGetAlignment(i);
+    return most;
+}
+
+/*
+ * Bytes of the frame of `fn`, with those that align it: to no more than it has, since it
+ * holds a vector of that size.
+ */
+static int64_t
+frame_of(const cpu_frames *f, LLVMValueRef fn, const char *name)
+{
+    int64_t own = (intptr_t)glow_map_get(f->bytes, name) - 1;
+    int64_t alignment = alignment_of(f, fn);
+
+    if (own <= 0)
+        return 0;
+    while (alignment > own)
+        alignment /= 2;
+    return alignment > ALIGNED ? own + 2 * alignment : own;
+}
+
 static int64_t
 bound_of(const cpu_frames *f, LLVMValueRef fn, glow_map *known)
 {
     size_t length;
     const char *name = LLVMGetValueName2(fn, &length);
-    int64_t own = (intptr_t)glow_map_get(f->bytes, name), most = 0;
+    int64_t most = 0;
     intptr_t before = (intptr_t)glow_map_get(known, name);
 
     if (before)
@@ -88,7 +128,7 @@ bound_of(const cpu_frames *f, LLVMValueRef fn, glow_map *known)
 
             most = one > most ? one : most;
         }
-    most += (own ? own - 1 : 0) + 2 * (int64_t)sizeof(void *);
+    most += frame_of(f, fn, name) + 2 * (int64_t)sizeof(void *);
     glow_map_set(known, name, (void *)(intptr_t)(most + 1));
     return most;
 }
