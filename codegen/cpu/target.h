@@ -32,6 +32,7 @@ typedef enum cpu_dot {
     CPU_DOT_TILES,         /* four of s8 or u8 by s8: AMX, see emit/matrix.h */
 } cpu_dot;
 
+/* Pointers, but those to static data, are one target's own: run/probed.c lists them. */
 typedef struct cpu_target {
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef layout;
@@ -51,6 +52,7 @@ typedef struct cpu_target {
     double memory_bytes; /* memory bandwidth of a core, bytes per cycle */
     int streams;         /* places in which one tile reads weights at once */
     const char *width_text; /* vector_bytes in bits, as text */
+    bool halves;            /* executes vectors of 64 bytes in halves: Zen 4 */
     bool has_half;          /* converts binary16 without a library */
     bool has_bfloat;        /* rounds to bfloat16 in one instruction */
     bool has_scale;         /* AVX-512's VREDUCEPS and VSCALEFPS, of 64 bytes */
@@ -61,7 +63,6 @@ typedef struct cpu_target {
     cpu_dot dot_unsigned;   /* and of ui8 */
     bool dot_rows;          /* has those of two rows */
     int dot_bytes;          /* of their vectors */
-    bool dot_slow;          /* one of them starts in a cycle */
     bool has_amx;           /* the processor has AMX */
     bool matrix;            /* and code may use it: see matrix.h */
     bool matrix_bytes;      /* and it multiplies integers of 8 bits */

@@ -319,14 +319,18 @@ multiply(maker *m, product p, int64_t levels, const tail *t)
 
 /* Choice of products. */
 
+/* A product by a matrix of equal numbers stays: its columns are equal to the bit. */
 static bool
 is_product(const glow_node *n)
 {
+    double number;
+
     return (glow_is(n, &glow_op_fullyconnected) ||
             glow_is(n, &glow_op_matmul)) &&
            !n->pred && glow_is_float(n->out[0]->type->elem) &&
            glow_kind_get(n->out[0]->type->elem)->bytes >= 4 &&
            glow_is_constant_like(n->in[1]) &&
+           !glow_splat_value(n->in[1], &number) &&
            glow_type_bytes(n->in[1]->type) <= MOST_WEIGHTS;
 }
 

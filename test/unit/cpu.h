@@ -7,6 +7,7 @@
 #ifndef GLOW_TEST_CPU_H
 #define GLOW_TEST_CPU_H
 
+#include "guarded.h"
 #include "sample.h"
 #include "unit.h"
 
@@ -218,9 +219,24 @@ next_target(void)
     return t;
 }
 
+/* Moves the tensors to the ends of pages. */
+static inline void
+guard_all(const fixture *t, glow_tensor *tensors)
+{
+    for (int i = 0; i < t->count; i++) {
+        glow_tensor to = guarded_tensor(tensors[i].type);
+
+        memcpy(to.data, tensors[i].data,
+               (size_t)glow_type_bytes(tensors[i].type));
+        glow_tensor_end(&tensors[i]);
+        tensors[i] = to;
+    }
+}
+
 /*
- * Several threads give the same bits, however small the parts are.  Compiling
- * takes its time: only cases whose `number` is a multiple of 4 are tried.
+ * Several threads give the same bits, however small the parts are, and access no byte
+ * behind the tensors.  Compiling takes its time: only cases whose `number` is a multiple of
+ * 4 are tried.
  */
 static inline void
 agree_split(fixture *t, const char *what, glow_fill how,
@@ -244,6 +260,7 @@ agree_split(fixture *t, const char *what, glow_fill how,
     if (!x)
         fail_msg("%s: does not load for threads", what);
     fill(t, got, how);
+    guard_all(t, got);
     bind(t, got, bindings);
     assert_true(cpu->run(x, bindings, t->count));
     for (int i = 0; i < t->count; i++) {

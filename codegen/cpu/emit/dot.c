@@ -75,14 +75,6 @@ has(glow_arena *a, const cpu_target *t, const char *feature)
     return is;
 }
 
-/* Sets the rate of vectors of 64 bytes, which Zen 4 halves. */
-static void
-set_rate(glow_arena *a, cpu_target *t)
-{
-    t->dot_slow =
-        t->dot_bytes >= 64 && glow_cg_is_amd(a, t) && !has(a, t, "avxvnni");
-}
-
 static bool
 is_web(const cpu_target *t)
 {
@@ -110,7 +102,6 @@ probe_x86(glow_arena *a, cpu_target *t)
                 says(a, t, quads, "vpdpbusd", bytes == 64 ? "%zmm" : "%ymm")
             ? CPU_DOT_UNSIGNED
             : CPU_DOT_PAIRS;
-    set_rate(a, t);
 }
 
 static void

@@ -9,8 +9,8 @@
 #include "codegen/cpu/emit/gen.h"
 
 /*
- * Sets t->dot, t->dot_unsigned, t->dot_rows, t->dot_bytes and t->dot_slow: the forms of dot
- * products, the bytes of their vectors and their rate.
+ * Sets t->dot, t->dot_unsigned, t->dot_rows and t->dot_bytes: the forms of dot products and
+ * the bytes of their vectors.
  */
 void glow_cg_probe_dot(glow_arena *a, cpu_target *t);
 

@@ -73,6 +73,8 @@ glow_cg_features(glow_arena *a, const cpu_target *t, const char *const *names,
     LLVMDisposePassBuilderOptions(o);
 }
 
+#define WIDEST 64 /* bytes of a vector */
+
 bool
 glow_cg_is_amd(glow_arena *a, const cpu_target *t)
 {
@@ -82,4 +84,16 @@ glow_cg_is_amd(glow_arena *a, const cpu_target *t)
     if (!has && strncmp(t->triple, "x86_64", 6) == 0)
         glow_cg_features(a, t, &feature, 1, &has);
     return has;
+}
+
+bool
+glow_cg_has_halves(glow_arena *a, const cpu_target *t)
+{
+    const char *feature = "avxvnni"; /* of Zen 5 */
+    bool has;
+
+    if (t->vector_bytes < WIDEST || !glow_cg_is_amd(a, t))
+        return false;
+    glow_cg_features(a, t, &feature, 1, &has);
+    return !has;
 }

@@ -14,5 +14,7 @@ void glow_cg_features(glow_arena *a, const cpu_target *t,
 
 /* True if the processor is of AMD, though a virtual machine may hide that it has SSE4A. */
 bool glow_cg_is_amd(glow_arena *a, const cpu_target *t);
+/* True if the target has vectors of 64 bytes and executes them in halves, as Zen 4 does. */
+bool glow_cg_has_halves(glow_arena *a, const cpu_target *t);
 
 #endif

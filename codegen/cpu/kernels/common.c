@@ -43,15 +43,15 @@ glow_cpu_times(cg *g, const glow_type *t, cg_value a, cg_value b)
     return glow_cg_is_float(a) ? cg_fmul(g, a, b) : cg_imul(g, a, b);
 }
 
-static cg_value
-upper_half(cg *g, cg_value v, int half)
+cg_value
+glow_cpu_every(cg *g, cg_value v, int first, int step, int lanes)
 {
     cg_value order[128];
 
-    for (int i = 0; i < half; i++)
-        order[i] = LLVMConstInt(g->i32, (unsigned)(half + i), false);
+    for (int i = 0; i < lanes; i++)
+        order[i] = LLVMConstInt(g->i32, (unsigned)(first + i * step), false);
     return LLVMBuildShuffleVector(g->builder, v, LLVMGetPoison(LLVMTypeOf(v)),
-                                  LLVMConstVector(order, (unsigned)half), "");
+                                  LLVMConstVector(order, (unsigned)lanes), "");
 }
 
 cg_value
@@ -59,7 +59,7 @@ glow_cpu_across(cg *g, const glow_type *t, cg_value v, cg_combine_fn combine)
 {
     for (int n = glow_cg_lanes(LLVMTypeOf(v)); n > 1; n /= 2) {
         cg_value low = glow_cg_first(g, v, n / 2);
-        cg_value high = upper_half(g, v, n / 2);
+        cg_value high = glow_cpu_every(g, v, n / 2, 1, n / 2);
 
         if (n == 2)
             high = LLVMBuildExtractElement(g->builder, v,

@@ -43,6 +43,8 @@ typedef cg_value (*cg_combine_fn)(cg *g, const glow_type *t, cg_value a,
                                   cg_value b);
 cg_value glow_cpu_sum(cg *g, const glow_type *t, cg_value a, cg_value b);
 cg_value glow_cpu_times(cg *g, const glow_type *t, cg_value a, cg_value b);
+/* `lanes` lanes of `v`: lane `first`, and every `step`-th behind it. */
+cg_value glow_cpu_every(cg *g, cg_value v, int first, int step, int lanes);
 /* All lanes of `v` combined. */
 cg_value glow_cpu_across(cg *g, const glow_type *t, cg_value v,
                          cg_combine_fn combine);

@@ -17,6 +17,7 @@
 #include "codegen/cpu/emit/table.h"
 #include "codegen/cpu/run/child.h"
 #include "codegen/cpu/run/memory.h"
+#include "codegen/cpu/run/probed.h"
 #include "codegen/cpu/run/target.h"
 #include "codegen/cpu/run/tuning.h"
 #include "codegen/llvm/llvm.h"
@@ -484,12 +485,14 @@ probe(glow_arena *a, cpu_target *t)
     t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
     t->registers = count_registers(t->triple, t->vector_bytes);
     t->unroll = unroll_of(t->triple);
+    t->halves = glow_cg_has_halves(a, t);
     glow_cg_probe_narrow(a, t);
     glow_cg_probe_scale(a, t);
     glow_cg_probe_bfmmla(a, t);
     glow_cg_probe_shuffle(a, t);
     glow_cg_probe_dot(a, t);
     t->streams = streams_of(a, t);
+    t->multiplies = t->halves ? 1 : 2;
 }
 
 /* Probes in the child, and writes the target. */
@@ -518,6 +521,23 @@ probe_apart(glow_context *ctx, glow_arena *a, cpu_target *t)
                           "no code can be made for target '%s': LLVM ends: %s",
                           t->triple, why ? why : "without an answer");
     memcpy(t, answer.text, sizeof *t);
+    return true;
+}
+
+/* Sets the parameters, of which a target before may have had the same. */
+static bool
+set_parameters(glow_context *ctx, glow_arena *a, cpu_target *t)
+{
+    cpu_target before;
+
+    memcpy(&before, t, sizeof before); /* with its padding */
+    if (!glow_cpu_find_probed(t)) {
+        if (!t->is_stated)
+            probe(a, t);
+        else if (!probe_apart(ctx, a, t))
+            return false;
+        glow_cpu_keep_probed(&before, t);
+    }
     t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
     return true;
 }
@@ -537,9 +557,7 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     set_rates(t, o);
     if (!set_machine(ctx, a, t))
         return NULL;
-    if (!t->is_stated) {
-        probe(a, t);
-    } else if (!probe_apart(ctx, a, t)) {
+    if (!set_parameters(ctx, a, t)) {
         glow_cpu_target_end(t);
         return NULL;
     }

@@ -16,6 +16,7 @@ enum {
     ROW_BLOCK = 256,    /* rows for which they are */
     MOST_MANY_VECTORS = 2,
     AHEAD = 4096, /* bytes, of prefetches of packed weights */
+    NEAR = 1024,  /* the same where vectors of 64 bytes are halved */
 };
 
 /* Blocking. */
@@ -297,10 +298,13 @@ glow_cpu_blocks_prefetch(const cpu_blocks_maker *m, cg_value at, int64_t before,
                          int64_t bytes)
 {
     int64_t lines = (before + bytes) / CPU_LINE - before / CPU_LINE;
+    bool near = m->j->g->target->halves;
+    int64_t ahead = near ? NEAR : AHEAD;
 
     for (int64_t i = 0; i < lines; i++)
-        glow_cg_prefetch(
-            m->j->g, glow_cg_atc(m->j->g, at, AHEAD + i * CPU_LINE), false, 3);
+        glow_cg_prefetch(m->j->g,
+                         glow_cg_atc(m->j->g, at, ahead + i * CPU_LINE), false,
+                         near ? 2 : 3);
 }
 
 cg_value

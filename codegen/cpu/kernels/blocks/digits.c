@@ -108,10 +108,14 @@ start_parts(const maker *m, const block *k, cg_value *part)
         }
 }
 
-/* parts += w x, of group `at` of the block. */
+/* A group of weights of all results of a panel: what is multiplied by them. */
+typedef struct group {
+    cg_value x[CPU_BLOCKS_FEW * CPU_BLOCKS_DIGITS]; /* digits, row by row */
+} group;
+
+/* Loads the digits of group `at` of the block. */
 static void
-multiply(const maker *m, const block *k, cg_value at, cg_value const *w,
-         cg_value *part)
+load_group(const maker *m, const block *k, cg_value at, group *to)
 {
     cg *g = m->j->g;
     int64_t padded = glow_cpu_blocks_padded(&m->s, m->s.block);
@@ -121,52 +125,67 @@ multiply(const maker *m, const block *k, cg_value at, cg_value const *w,
             cg_value x = glow_cg_at(g, k->record[r], cg_mulc(g, at, GROUP));
 
             x = glow_cg_atc(g, x, CPU_BLOCKS_RECORD + d * padded);
-            x = glow_cg_splat(g, glow_cg_load_raw(g, g->i32, x), m->s.lanes);
-            for (int v = 0; v < m->vectors; v++) {
-                cg_value *p =
-                    &part[(r * m->vectors + v) * CPU_BLOCKS_DIGITS + d];
-
-                *p = glow_cg_dot(g, CPU_DOT_UNSIGNED, w[v], x, *p);
-            }
+            to->x[r * CPU_BLOCKS_DIGITS + d] =
+                glow_cg_splat(g, glow_cg_load_raw(g, g->i32, x), m->s.lanes);
         }
 }
 
+/* parts += w x, of the results of vector `v`. */
 static void
-add_chunk(const maker *m, const block *k, cg_value chunk, cg_value *part)
+multiply(const maker *m, const group *of, int v, cg_value w, cg_value *part)
+{
+    for (int r = 0; r < m->s.rows; r++)
+        for (int d = 0; d < CPU_BLOCKS_DIGITS; d++) {
+            cg_value *p = &part[(r * m->vectors + v) * CPU_BLOCKS_DIGITS + d];
+
+            *p = glow_cg_dot(m->j->g, CPU_DOT_UNSIGNED, w,
+                             of->x[r * CPU_BLOCKS_DIGITS + d], *p);
+        }
+}
+
+/*
+ * Adds a chunk.  Each line is prefetched beside the products of one: products of a decoder
+ * read weights of 4 bits out of memory at 24.4 GB/s with bursts of eight prefetches, and at
+ * 27.5 so (Zen 4, 4 KiB ahead in both).
+ */
+static void
+add_chunk(const maker *m, const block *k, cg_value chunk, int64_t before,
+          cg_value *part)
 {
     cg *g = m->j->g;
-    cg_value mask = glow_cg_int(words(m), 0x0f0f0f0f);
-    cg_value w[2][CPU_BLOCKS_VECTORS];
+    int64_t bytes = (int64_t)m->s.lanes * 4;
+    cg_value mask = glow_cg_int(words(m), 0x0f0f0f0f), word;
+    cg_value at = glow_cg_at(
+        g, k->bytes, cg_mulc(g, chunk, m->vectors * bytes * m->s.bits / 4));
+    group of[2];
 
-    for (int v = 0; v < m->vectors; v++) {
-        cg_value word = load_word(m, k, chunk, 0, v);
+    load_group(m, k, cg_mulc(g, chunk, 2), &of[0]);
+    load_group(m, k, cg_addc(g, cg_mulc(g, chunk, 2), 1), &of[1]);
+    for (int i = 0; i < m->s.bits / 4; i++)
+        for (int v = 0; v < m->vectors; v++) {
+            int64_t here = (i * m->vectors + v) * bytes;
 
-        if (m->s.bits == 8) {
-            w[0][v] = word;
-            w[1][v] = load_word(m, k, chunk, 1, v);
-            continue;
+            word = load_word(m, k, chunk, i, v);
+            glow_cpu_blocks_prefetch(m, glow_cg_atc(g, at, here), before + here,
+                                     bytes);
+            if (m->s.bits == 8) {
+                multiply(m, &of[i], v, word, part);
+                continue;
+            }
+            multiply(m, &of[0], v, cg_and(g, word, mask), part);
+            word = cg_lshr(g, word, glow_cg_int(words(m), 4));
+            multiply(m, &of[1], v, cg_and(g, word, mask), part);
         }
-        w[0][v] = cg_and(g, word, mask);
-        w[1][v] = cg_and(g, cg_lshr(g, word, glow_cg_int(words(m), 4)), mask);
-    }
-    chunk = cg_mulc(g, chunk, 2);
-    multiply(m, k, chunk, w[0], part);
-    multiply(m, k, cg_addc(g, chunk, 1), w[1], part);
 }
 
 static void
 add_chunks(const maker *m, const block *k, cg_value from, int64_t count,
            cg_value *part)
 {
-    cg *g = m->j->g;
     int64_t bytes = (int64_t)m->vectors * m->s.lanes * m->s.bits;
-    cg_value at = glow_cg_at(g, k->bytes, cg_mulc(g, from, bytes));
 
-    for (int64_t i = 0; i < count; i++) {
-        glow_cpu_blocks_prefetch(m, glow_cg_atc(g, at, i * bytes), i * bytes,
-                                 bytes);
-        add_chunk(m, k, cg_addc(g, from, i), part);
-    }
+    for (int64_t i = 0; i < count; i++)
+        add_chunk(m, k, cg_addc(m->j->g, from, i), i * bytes, part);
 }
 
 static void

@@ -82,12 +82,12 @@ static void
 start_sums(maker *m, int rows, cg_value *acc)
 {
     cg *g = m->j->g;
-    LLVMTypeRef t = glow_cg_vector(g->f32, m->s.lanes);
     int bias = m->at.keeps || m->d.form.dots ? -1 : m->d.bias;
 
     for (int b = 0; b < m->at.tile.blocks; b++) {
         bool whole = b < m->at.tile.blocks - 1 || m->at.tile.last == m->s.lanes;
-        cg_value v = LLVMConstNull(t);
+        cg_value v = LLVMConstNull(
+            glow_cg_vector(g->f32, glow_cpu_tile_lanes(&m->at.tile, b)));
 
         if (bias >= 0 && whole)
             v = glow_cg_load(g, m->j->in[bias],
@@ -593,6 +593,25 @@ make_images(maker *m)
     glow_cg_loop_end(g, &l, NULL);
 }
 
+/*
+ * Lanes of half a vector of 64 bytes, if it holds the `last` channels of the last of `blocks`
+ * vectors; else 0.  Alone it is never slower.  Beside whole vectors it loads the input
+ * once more, which pays where the core executes these in halves: 72 channels by 24 took
+ * 0.126 ms on an AMD Zen 4, and 0.096 so.
+ */
+static int
+half_of(const maker *m, int blocks, int last)
+{
+    const direct *d = &m->d;
+    int lanes = m->s.lanes;
+
+    return d->packed && d->form.numbers == CPU_FLOATS &&
+                   (blocks == 1 || m->j->g->target->halves) &&
+                   lanes * (int)sizeof(float) == CPU_LINE && last <= lanes / 2
+               ? lanes / 2
+               : 0;
+}
+
 /* `count` groups of `blocks` vectors of channels from vector `from` on. */
 static void
 make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
@@ -608,6 +627,7 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
         return;
     m->at.tile.blocks = blocks;
     m->at.tile.last = last;
+    m->at.tile.last_lanes = half_of(m, blocks, last);
     m->at.tile.w_depth =
         (d->packed ? blocks * lanes : d->outputs) * glow_cpu_weight_size(d);
     plan_reading(m, d->kernel_h * d->kernel_w * m->at.tile.depth *

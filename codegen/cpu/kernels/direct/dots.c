@@ -60,35 +60,6 @@ glow_cpu_pack_dots(const cpu_direct *d, const cpu_filter *src, int64_t at,
     return to;
 }
 
-/*
- * In each chunk of 128 bits: the lower plus the upper halves of `a` and of `b`,
- * interleaved.
- */
-static cg_value
-add_halves(cg *g, cg_value a, cg_value b)
-{
-    cg_value low = glow_cpu_zip_chunks(g, a, b, false);
-    cg_value high = glow_cpu_zip_chunks(g, a, b, true);
-
-    return cg_fadd(g, low, high);
-}
-
-/* The sums of the lanes of four vectors, in four lanes. */
-static cg_value
-add_lanes(cg *g, cg_value const *v)
-{
-    cg_value even = add_halves(g, v[0], v[2]), odd = add_halves(g, v[1], v[3]);
-    cg_value all = add_halves(g, even, odd);
-
-    for (int n = glow_cg_lanes(LLVMTypeOf(all)); n > MOST_DOTS; n /= 2) {
-        cg_value low = glow_cpu_some_lanes(g, all, 0, n / 2);
-        cg_value high = glow_cpu_some_lanes(g, all, n / 2, n / 2);
-
-        all = cg_fadd(g, low, high);
-    }
-    return all;
-}
-
 void
 glow_cpu_finish_dots(cpu_job *j, const cpu_direct *d, cpu_place at, int rows,
                      cg_value const *sum)
@@ -106,7 +77,7 @@ glow_cpu_finish_dots(cpu_job *j, const cpu_direct *d, cpu_place at, int rows,
         for (int i = 0; i < MOST_DOTS; i++)
             v[i] = i < now * outputs ? sum[row * outputs + i]
                                      : LLVMGetPoison(LLVMTypeOf(sum[0]));
-        all = add_lanes(g, v);
+        all = glow_cpu_add_lanes(g, v);
         for (int i = 0; i < now; i++) {
             cg_value some = glow_cpu_some_lanes(g, all, i * outputs, outputs);
 

@@ -62,7 +62,8 @@ bool glow_cpu_is_by_channels(const cpu_target *t, const cpu_direct *d,
                              const cpu_shape *s);
 /*
  * True if all images are computed for a group of channels before the next group, so
- * that weights that outgrow the cache are read once.  Units are groups of channels.
+ * that weights that outgrow the cache are read once, unless reading the input again takes
+ * more.  Units are groups of channels.
  */
 bool glow_cpu_is_by_groups(const cpu_target *t, const cpu_direct *d);
 int64_t glow_cpu_channel_groups(const cpu_shape *s);

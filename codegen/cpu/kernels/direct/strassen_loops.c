@@ -1,27 +1,32 @@
 /*
  * Loops of Strassen's algorithm within a product (strassen.h), in Winograd's form:
  *
- *     S1 = X21 + X22     T1 = W12 - W11     P = X11 W11           Y11 = P + X12 W21
- *     S2 = S1 - X11      T2 = W22 - T1      V = P + S1 T1
- *     S3 = X11 - X21     T4 = W21 - T2      U = P + S2 T2         V = V + S2 T2
- *     S4 = X12 - S2      T3 = W22 - W12     U = U + X22 T4
- *                                           Y21 = U + S3 T3       Y22 = V + S3 T3
- *                                           Y12 = V + S4 W22
+ *     M0 = X11 W11      S1 = X21 + X22     T1 = W12 - W11     U = M0 + M3
+ *     M1 = X12 W21      S2 = S1 - X11      T2 = W22 - T1      V = U + M2
+ *     M2 = S1 T1        S3 = X11 - X21     T3 = W22 - W12     Y11 = M0 + M1
+ *     M3 = S2 T2        S4 = X12 - S2      T4 = W21 - T2      Y12 = V + M6
+ *     M4 = X22 T4                                             Y21 = U + M4 + M5
+ *     M5 = S3 T3                                              Y22 = V + M5
+ *     M6 = S4 W22
  *
- *     S1 to S4, once
- *     for each pair of panels                     units: nr columns of the left half, and
- *                                                 of the right half
+ *     the operands X11 to S4 of all products, once
+ *     for each group: a panel of the columns    units: groups, and the last columns
+ *     of each block
  *       for each kc of the depth
- *         for each of the seven products
- *           for each mr = rows of the half        the register tile of tile.c, then the
- *                                                 sums of the last column above; the first
- *                                                 also computes T, a panel of kc x nr in the
- *                                                 L1 cache, where the product has one
+ *         for each product of level 1           of two levels; T of level 1 first
+ *           for each of the seven products
+ *             for each mr = rows of the block   the register tile of tile.c; the first of a
+ *                                               product by T computes T, a panel of kc x nr
+ *                                               in the L1 cache
+ *           sums of the results of level 2      to strips of level 1
+ *       sums of the results of level 1          and what follows the product
  *
  * So weights need no more memory than in a plain product, unlike those of the pass
- * `strassen`: the sums T are computed while a panel is in the cache.  P, U and V are strips of
- * the half's rows by nr.  Huang, Smith, Henry and van de Geijn, Strassen's algorithm
- * reloaded, SC 2016, add up the operands so, as they are packed.
+ * `strassen`: the sums T are computed while a panel is in the cache.  The results of a product
+ * are strips of its rows by the columns of a group.  Huang, Smith, Henry and van de Geijn,
+ * Strassen's algorithm reloaded, SC 2016, add up the operands so, as they are packed.
+ *
+ * One code of a tile does for all products: which operands are theirs is read from tables.
  */
 
 #include "codegen/cpu/kernels/direct/strassen.h"
@@ -32,64 +37,38 @@
 
 #define FEW_WEIGHTS 16 /* of the cache: smaller weights may be cached */
 
-enum { X11, X12, X22, S1, S2, S3, S4, SUMS_OF_X = 4 };
-enum { W11, W21, W22, W12, T };
-enum { NONE = -1, P, U, V, STRIPS, Y11 = STRIPS, Y12, Y21, Y22, TARGETS };
+/* Blocks of weights, as strassen_block_row and strassen_block_column place them; T. */
+enum { W11, W21, W12, W22, T };
 
-/* `to` becomes strip `add` plus the product. */
-typedef struct target {
-    int add, to;
-} target;
+/* The weights of each product: those that T is the difference of, or a block. */
+static const int64_t first_of[CPU_PRODUCTS] = {W11, W21, W12, W22,
+                                               W21, W22, W22};
+static const int64_t minus_of[CPU_PRODUCTS] = {T, T, W11, T, T, W12, T};
+/* Differences that the first tile makes: of no T of level 1, or with one. */
+static const int64_t plain_less[CPU_PRODUCTS] = {0, 0, 1, 1, 1, 1, 0};
+static const int64_t outer_less[CPU_PRODUCTS] = {1, 1, 2, 2, 1, 1, 0};
+/* The block of the next weights that is prefetched meanwhile: for the next product, or group. */
+static const int64_t ahead_inner[CPU_PRODUCTS] = {0, 1, 2, 3, 0, 1, 2};
+static const int64_t ahead_outer[CPU_PRODUCTS] = {1, 2, 3, 1, 2, 4, 4};
 
-/* A product, by T = from[0] - from[1] or by a block of weights. */
-typedef struct product {
-    int x, w, from[2];
-    int bias; /* the half of the columns whose bias it adds, or NONE */
-    target to[2];
-    int targets;
-} product;
-
-static const product products[] = {
-    {X11, W11, {NONE, NONE}, NONE, {{NONE, P}}, 1},
-    {X12, W21, {NONE, NONE}, 0, {{P, Y11}}, 1},
-    {S1, T, {W12, W11}, 1, {{P, V}}, 1},
-    {S2, T, {W22, T}, NONE, {{P, U}, {V, V}}, 2},
-    {X22, T, {W21, T}, 0, {{U, U}}, 1},
-    {S3, T, {W22, W12}, NONE, {{U, Y21}, {V, Y22}}, 2},
-    {S4, W22, {NONE, NONE}, NONE, {{V, Y12}}, 1},
-};
-enum { PRODUCTS = sizeof products / sizeof *products };
+/* Parts of the scratch: strips and T of each level. */
+typedef struct areas {
+    cg_value operands;
+    cg_value strips[CPU_MOST_LEVELS + 1], sums[CPU_MOST_LEVELS + 1];
+} areas;
 
 typedef struct maker {
     cpu_job *j;
     const cpu_strassen *s;
-    int64_t pitch;                /* bytes between rows of S1 to S4 */
-    cg_value sums, panel, strips; /* in the scratch: S1, T, P */
-    cg_value pair;                /* the number of that at hand */
-    cg_value part;                /* of the depth at hand: its number */
-    int64_t depth;                /* and its length */
-    bool is_last;                 /* it is the last */
+    areas at;
+    cg_value first, minus, plain, less, ahead; /* the tables */
+    cg_value group;
+    cg_value part; /* of the depth at hand: its number */
+    int64_t depth; /* and its length */
+    /* Of two levels: the product of level 1, and whether its weights are T; these blocks; and
+       those that T is the difference of. */
+    cg_value outer, is_outer, weights, from, minus_from;
 } maker;
-
-/* Sizes. */
-
-static int64_t
-vector_bytes(const cpu_strassen *s)
-{
-    return s->lanes * (int64_t)sizeof(float);
-}
-
-static int64_t
-tile_bytes(const cpu_strassen *s)
-{
-    return s->tile * s->blocks * vector_bytes(s);
-}
-
-static int64_t
-strip_bytes(const cpu_strassen *s)
-{
-    return cg_ceil_div(s->half, s->tile) * tile_bytes(s);
-}
 
 static bool
 has_parts(const cpu_strassen *s)
@@ -97,158 +76,113 @@ has_parts(const cpu_strassen *s)
     return s->part < s->depth;
 }
 
-/* An odd number of cache lines, so that rows are in different sets of the cache. */
+/* Bytes of T of level `l`: a panel for each of the blocks of a block. */
 static int64_t
-pitch_of(const cpu_strassen *s)
+sums_bytes(const cpu_strassen *s, int l)
 {
-    int64_t size = s->depth * (int64_t)sizeof(float);
+    int64_t panels = l == s->levels ? 1 : CPU_BLOCKS;
 
-    return (cg_ceil_div(size, CPU_LINE) | 1) * CPU_LINE;
-}
-
-static int64_t
-panel_bytes(const cpu_strassen *s, int64_t depth)
-{
-    return depth * s->blocks * vector_bytes(s);
+    return strassen_odd(panels * strassen_panel_bytes(s, s->part));
 }
 
 int64_t
 glow_cpu_strassen_room(const cpu_strassen *s)
 {
-    int64_t sums = glow_cpu_room(SUMS_OF_X * s->half, pitch_of(s));
-    int64_t strips = (has_parts(s) ? TARGETS : STRIPS) * strip_bytes(s);
-    int64_t near = strips + panel_bytes(s, s->part), all;
+    int64_t all = glow_cpu_room(strassen_parts(s), strassen_operands_bytes(s));
 
-    return glow_add_overflow(sums, near, &all) ? INT64_MAX : all;
-}
+    for (int l = 1; l <= s->levels; l++) {
+        int64_t near = CPU_PRODUCTS * strassen_strip_bytes(s, l);
 
-/* Sums of blocks of X. */
-
-/* A row of the blocks of X and of their sums. */
-typedef struct row_sums {
-    cg_value x[2][2];
-    cg_value to;
-    int64_t apart; /* bytes from S1 to S2, S2 to S3, S3 to S4 */
-} row_sums;
-
-static void
-sum_lanes(cpu_job *j, cg_value at, int lanes, void *user)
-{
-    const row_sums *r = user;
-    cg *g = j->g;
-    cg_value x[2][2], s[SUMS_OF_X];
-
-    for (int i = 0; i < 4; i++)
-        x[i / 2][i % 2] = glow_cg_load(
-            g, (cg_tensor){r->x[i / 2][i % 2], &glow_cpu_float}, at, lanes);
-    s[0] = cg_fadd(g, x[1][0], x[1][1]);
-    s[1] = cg_fsub(g, s[0], x[0][0]);
-    s[2] = cg_fsub(g, x[0][0], x[1][0]);
-    s[3] = cg_fsub(g, x[0][1], s[1]);
-    for (int i = 0; i < SUMS_OF_X; i++)
-        glow_cg_store(
-            g,
-            (cg_tensor){glow_cg_atc(g, r->to, i * r->apart), &glow_cpu_float},
-            at, s[i]);
-}
-
-/* Address of block `row`, `column` of X. */
-static cg_value
-block_of(const maker *m, int row, int column)
-{
-    const cpu_strassen *s = m->s;
-    int64_t at = row ? (s->rows - s->half) * s->sums.pixel : 0;
-
-    at += column ? s->depth * (int64_t)sizeof(float) : 0;
-    return glow_cg_atc(m->j->g, m->j->in[0].at, at);
-}
-
-static void
-sum_rows(maker *m)
-{
-    cg *g = m->j->g;
-    const cpu_strassen *s = m->s;
-    row_sums r = {.apart = s->half * m->pitch};
-    cg_loop rows;
-
-    glow_cg_for(g, &rows, s->half);
-    for (int i = 0; i < 4; i++) {
-        cg_value block = block_of(m, i / 2, i % 2);
-
-        r.x[i / 2][i % 2] =
-            glow_cg_at(g, block, cg_mulc(g, rows.i, s->sums.pixel));
+        if (glow_add_overflow(all, near + sums_bytes(s, l), &all))
+            return INT64_MAX;
     }
-    r.to = glow_cg_at(g, m->sums, cg_mulc(g, rows.i, m->pitch));
-    glow_cpu_lanes_for(m->j, 0, s->depth, sum_lanes, &r);
-    glow_cg_loop_end(g, &rows, NULL);
+    return all;
 }
 
-/* Operands of a product. */
+static areas
+areas_of(cpu_job *j, const cpu_strassen *s)
+{
+    cg *g = j->g;
+    areas a = {.operands = j->scratch};
+    cg_value at = glow_cg_atc(g, a.operands,
+                              strassen_parts(s) * strassen_operands_bytes(s));
 
-/* Address of operand `x` of a product, and bytes between its rows. */
+    for (int l = 1; l <= s->levels; l++) {
+        a.strips[l] = at;
+        at = glow_cg_atc(g, at, CPU_PRODUCTS * strassen_strip_bytes(s, l));
+        a.sums[l] = at;
+        at = glow_cg_atc(g, at, sums_bytes(s, l));
+    }
+    return a;
+}
+
 static cg_value
-operand_of(const maker *m, int x, int64_t *step)
+table_at(const maker *m, cg_value table, cg_value product)
+{
+    return glow_cpu_table_at(m->j->g, m->j->g->i64, table, product);
+}
+
+static cg_value
+is_equal(const maker *m, cg_value i, int64_t k)
+{
+    return cg_icmp(m->j->g, LLVMIntEQ, i, cg_i64(m->j->g, k));
+}
+
+/* Weights. */
+
+/* Address of the part at hand of the weights of the group at hand. */
+static cg_value
+part_weights(const maker *m)
 {
     cg *g = m->j->g;
     const cpu_strassen *s = m->s;
-    cg_value at;
+    int64_t part = strassen_all_blocks(s) * strassen_panel_bytes(s, s->part);
+    cg_value at =
+        cg_affine(g, m->group, strassen_group_bytes(s), m->part, part);
 
-    *step = x < S1 ? s->sums.pixel : m->pitch;
-    at = x < S1 ? block_of(m, x == X22, x != X11)
-                : glow_cg_atc(g, m->sums, (x - S1) * s->half * m->pitch);
-    return glow_cg_at(g, at,
-                      cg_mulc(g, m->part, s->part * (int64_t)sizeof(float)));
+    return glow_cg_at(g, m->j->packed, at);
 }
 
-/* Address of the weights of the pair at hand. */
+/* Block `block`, of `bytes`, of those at `from`, or `sums` where it is T. */
 static cg_value
-pair_weights(const maker *m)
+block_or_sums(const maker *m, cg_value from, cg_value block, int64_t bytes,
+              cg_value sums)
 {
     cg *g = m->j->g;
+    cg_value is_sums = is_equal(m, block, T);
 
-    return glow_cg_at(g, m->j->packed,
-                      cg_mulc(g, m->pair, strassen_pair_bytes(m->s)));
+    from = glow_cg_at(g, from, cg_mulc(g, block, bytes));
+    return cg_select(g, is_sums, sums, from);
 }
 
-/* Address of the part at hand of weights `w`. */
-static cg_value
-weights_of(const maker *m, int w)
+/* Finds the weights of product `outer` of level 1. */
+static void
+set_outer(maker *m, cg_value outer)
 {
     cg *g = m->j->g;
-    cg_value at;
+    int64_t bytes = CPU_BLOCKS * strassen_panel_bytes(m->s, m->depth);
+    cg_value from = part_weights(m), sums = m->at.sums[1];
 
-    if (w == T)
-        return m->panel;
-    at = glow_cg_atc(g, pair_weights(m), w * panel_bytes(m->s, m->s->depth));
-    return glow_cg_at(g, at,
-                      cg_mulc(g, m->part, panel_bytes(m->s, m->s->part)));
+    m->outer = outer;
+    m->is_outer = LLVMBuildNot(
+        g->builder, is_equal(m, table_at(m, m->plain, outer), 0), "");
+    m->from = block_or_sums(m, from, table_at(m, m->first, outer), bytes, sums);
+    m->minus_from =
+        block_or_sums(m, from, table_at(m, m->minus, outer), bytes, sums);
+    m->weights = cg_select(g, m->is_outer, sums, m->from);
 }
 
 /* Tiles. */
 
-/* Rows of the half at hand, from `first` on. */
-typedef struct span {
-    cg_value first, number; /* of the tile */
-    int rows;
-} span;
-
-static void
-start(const maker *m, cg_value column, int rows, int blocks, bool biased,
-      cg_value *acc)
-{
-    cg *g = m->j->g;
-    const cpu_strassen *s = m->s;
-
-    for (int b = 0; b < blocks; b++) {
-        cg_value v = LLVMConstNull(glow_cg_vector(g->f32, s->lanes));
-
-        if (biased && s->sums.bias >= 0)
-            v = glow_cg_load(g, m->j->in[s->sums.bias],
-                             cg_addc(g, column, b * s->lanes), s->lanes);
-        for (int r = 0; r < rows; r++)
-            acc[r * blocks + b] = v;
-    }
-}
+/* A product at hand: its number, operand, weights, results, and weights to prefetch. */
+typedef struct product {
+    cg_value number, x, w, strip, ahead;
+    /* Differences that the first tile makes of `from`: of two levels the first of these by
+       itself, or both. */
+    cg_value count, from;
+    cpu_difference less[CPU_MOST_LESS];
+    cpu_tile tile;
+} product;
 
 /* The register tile of rows that are `step` bytes apart. */
 static cpu_tile
@@ -266,8 +200,8 @@ tile_of(const maker *m, int64_t step, int64_t depth, int blocks)
         .unit = depth < unit ? 1 : unit,
         .depth = depth,
         .row_step = step,
-        .w_depth = blocks * vector_bytes(s),
-        .w_block = vector_bytes(s),
+        .w_depth = blocks * strassen_vector(s),
+        .w_block = strassen_vector(s),
     };
 }
 
@@ -283,212 +217,251 @@ multiply(const maker *m, const cpu_tile *t, int rows, cg_value x, cg_value w,
                        cg_i64(g, 1), false, acc);
 }
 
-/* Address of strip `strip` at a tile. */
-static cg_value
-strip_at(const maker *m, int strip, const span *at)
+/*
+ * Lines of operands that each chunk prefetches, where the core's cache does not hold all of
+ * them: those of the next tile lie behind those of this one.
+ */
+static int
+input_ahead(const maker *m, const cpu_tile *t)
 {
-    cg *g = m->j->g;
-    cg_value to = glow_cg_atc(g, m->strips, strip * strip_bytes(m->s));
+    const cpu_strassen *s = m->s;
+    int64_t bytes = s->tile * strassen_pitch(s);
 
-    return glow_cg_at(g, to, cg_mulc(g, at->number, tile_bytes(m->s)));
+    if (strassen_parts(s) * strassen_operands_bytes(s) <=
+        m->j->g->target->cache_bytes / 2)
+        return 0;
+    bytes = cg_ceil_div(bytes, CPU_LINE * glow_cpu_tile_chunks(t));
+    return bytes < CPU_MOST_AHEAD ? (int)bytes : CPU_MOST_AHEAD;
 }
 
 static void
-add_strip(maker *m, int strip, const span *at, cg_value *acc)
+start(const maker *m, int count, cg_value *acc)
 {
     cg *g = m->j->g;
-    cg_value from = strip_at(m, strip, at);
 
-    for (int i = 0; i < at->rows * m->s->blocks; i++)
-        acc[i] = cg_fadd(
-            g, acc[i],
-            glow_cg_load_raw(g, LLVMTypeOf(acc[i]),
-                             glow_cg_atc(g, from, i * vector_bytes(m->s))));
+    for (int i = 0; i < count; i++)
+        acc[i] = LLVMConstNull(glow_cg_vector(g->f32, m->s->lanes));
 }
 
+/* True if strips of the last level get the sums of several parts. */
+static bool
+adds_up(const cpu_strassen *s)
+{
+    return has_parts(s) && s->levels == 1;
+}
+
+/* Tile `number` of a product, which makes `n_less` differences. */
 static void
-keep_strip(maker *m, int strip, const span *at, cg_value const *acc)
-{
-    cg *g = m->j->g;
-    cg_value to = strip_at(m, strip, at);
-
-    for (int i = 0; i < at->rows * m->s->blocks; i++)
-        glow_cg_store_raw(g, acc[i],
-                          glow_cg_atc(g, to, i * vector_bytes(m->s)));
-}
-
-/* The first column of the pair at hand, in the left or the right half. */
-static cg_value
-left_of(const maker *m, bool is_right)
-{
-    cg *g = m->j->g;
-
-    return cg_addc(g, cg_mulc(g, m->pair, strassen_panel(m->s)),
-                   is_right ? m->s->columns : 0);
-}
-
-/* The place in the result of the first row of a tile of block `y`. */
-static cpu_place
-place_of(const maker *m, int y, const span *at)
+make_tile(maker *m, const product *p, cg_value number, int rows, int n_less)
 {
     cg *g = m->j->g;
     const cpu_strassen *s = m->s;
-    bool is_low = y == Y21 || y == Y22, is_right = y == Y12 || y == Y22;
+    int64_t vector = strassen_vector(s), share;
+    cpu_tile t = p->tile;
+    cpu_ahead ahead = {NULL, NULL};
+    cg_value row = cg_mulc(g, number, s->tile), strip, x;
+    cg_value acc[CG_MAX_CARRIED];
 
-    return (cpu_place){
-        .row = cg_addc(g, at->first, is_low ? s->rows - s->half : 0),
-        .col = left_of(m, is_right)};
+    t.n_less = n_less;
+    memcpy(t.less, p->less, sizeof t.less);
+    t.input_ahead = input_ahead(m, &t);
+    share = t.ahead * CPU_LINE * glow_cpu_tile_chunks(&t);
+    if (t.ahead)
+        ahead.weights = glow_cg_at(g, p->ahead, cg_mulc(g, number, share));
+    x = glow_cg_at(g, p->x, cg_mulc(g, row, t.row_step));
+    ahead.input = glow_cg_atc(g, x, rows * t.row_step);
+    start(m, rows * s->blocks, acc);
+    multiply(m, &t, rows, x, n_less ? p->from : p->w, ahead, acc);
+    strip = glow_cg_at(g, p->strip,
+                       cg_mulc(g, row, strassen_strip_row(s, s->levels)));
+    for (int i = 0; i < rows * s->blocks; i++) {
+        cg_value to = glow_cg_atc(g, strip, i * vector);
+
+        if (adds_up(s))
+            acc[i] =
+                cg_fadd(g, acc[i], glow_cg_load_raw(g, LLVMTypeOf(acc[i]), to));
+        glow_cg_store_raw(g, acc[i], to);
+    }
 }
 
-/* Finishes the results of a tile; until the last part of the depth keeps them. */
 static void
-give(maker *m, int y, const span *at, cg_value *acc)
+make_tiles(maker *m, const product *p)
 {
     cg *g = m->j->g;
     const cpu_strassen *s = m->s;
-    cpu_place place = place_of(m, y, at);
+    int64_t whole = strassen_rows(s) / s->tile;
+    int rest = (int)(strassen_rows(s) % s->tile);
+    cg_value is_plain = is_equal(m, p->count, 0);
+    cg_loop l;
 
-    if (!m->is_last) {
-        cg_value kept[CG_MAX_CARRIED];
-        cg_if first, later;
+    for (int k = 1; k <= s->levels; k++) {
+        cg_if i;
 
-        glow_cg_if(g, &first, cg_icmp(g, LLVMIntEQ, m->part, cg_i64(g, 0)));
-        keep_strip(m, y, at, acc);
-        glow_cg_end_if(g, &first);
-        glow_cg_if(g, &later, cg_icmp(g, LLVMIntNE, m->part, cg_i64(g, 0)));
-        memcpy(kept, acc, sizeof kept);
-        add_strip(m, y, at, kept);
-        keep_strip(m, y, at, kept);
-        glow_cg_end_if(g, &later);
-        return;
+        glow_cg_if(g, &i, is_equal(m, p->count, k));
+        make_tile(m, p, cg_i64(g, 0), s->tile, k);
+        glow_cg_end_if(g, &i);
     }
-    if (has_parts(s))
-        add_strip(m, y, at, acc);
-    for (int i = 0; i < at->rows * s->blocks; i++) {
-        place.row_plus = i / s->blocks;
-        place.col_plus = i % s->blocks * s->lanes;
-        glow_cpu_finish(m->j, place, acc[i]);
-    }
+    glow_cg_loop_guarded(g, &l,
+                         cg_select(g, is_plain, cg_i64(g, 0), cg_i64(g, 1)),
+                         cg_i64(g, whole), 1, NULL, 0);
+    make_tile(m, p, l.i, s->tile, 0);
+    glow_cg_loop_end(g, &l, NULL);
+    if (rest)
+        make_tile(m, p, cg_i64(g, whole), rest, 0);
 }
 
 /*
- * Has tile `at` prefetch its share of the weights that the product reads of the next pair,
- * where no cache holds all weights; returns their address.
+ * Has the tiles of a product prefetch weights, where no cache holds all of them: of one
+ * level a block of the next group; of two a share of the next block.
  */
-static cg_value
-plan_ahead(maker *m, const product *p, const span *at, cpu_tile *t)
+static void
+plan_ahead(maker *m, product *p)
 {
     cg *g = m->j->g;
     const cpu_strassen *s = m->s;
-    int64_t panel = panel_bytes(s, m->depth);
-    int64_t tiles = cg_ceil_div(s->half, s->tile), share;
-    cg_value number, next;
+    int64_t tiles = cg_ceil_div(strassen_rows(s), s->tile), block, share;
+    int64_t panel = strassen_panel_bytes(s, m->depth);
+    bool is_two = s->levels == 2;
+    cg_value at;
 
-    if (strassen_pairs(s) * strassen_pair_bytes(s) <=
+    if (strassen_groups(s) * strassen_group_bytes(s) <=
         g->target->cache_bytes / FEW_WEIGHTS)
-        return NULL;
-    t->ahead = glow_cpu_tile_ahead(t, panel, tiles);
-    share = t->ahead * CPU_LINE * glow_cpu_tile_chunks(t);
-    number = glow_cg_imin(g, at->number, cg_i64(g, panel / share));
-    next = glow_cg_atc(g, weights_of(m, p->w == T ? p->from[0] : p->w),
-                       strassen_pair_bytes(s));
-    return glow_cg_at(g, next, cg_mulc(g, number, share));
+        return;
+    block = is_two ? CPU_BLOCKS * panel : panel;
+    p->tile.ahead = glow_cpu_tile_ahead(&p->tile, block,
+                                        is_two ? tiles * CPU_PRODUCTS : tiles);
+    share = p->tile.ahead * CPU_LINE * glow_cpu_tile_chunks(&p->tile) * tiles;
+    at = table_at(m, m->ahead, is_two ? m->outer : p->number);
+    p->ahead = part_weights(m);
+    at = glow_cg_at(g, p->ahead, cg_mulc(g, at, block));
+    p->ahead = is_two ? glow_cg_at(g, at, cg_mulc(g, p->number, share))
+                      : glow_cg_atc(g, at, CPU_BLOCKS * block);
 }
 
-/* A tile; the first of a product by T computes T. */
+/* Sets what T of a product is made of, where its weights are blocks at `w`. */
 static void
-make_tile(maker *m, const product *p, const span *at, bool is_first)
+plan_sums(const maker *m, product *p, cg_value w)
 {
     cg *g = m->j->g;
     const cpu_strassen *s = m->s;
-    cpu_tile t = tile_of(m, 0, m->depth, s->blocks);
-    cpu_ahead ahead = {NULL, NULL};
-    cg_value x = operand_of(m, p->x, &t.row_step), w = weights_of(m, p->w);
-    cg_value acc[CG_MAX_CARRIED];
+    int64_t panel = strassen_panel_bytes(s, m->depth);
+    cg_value sums = m->at.sums[s->levels], fresh, at;
+    cg_value block = table_at(m, m->first, p->number);
+    cg_value count = table_at(m, m->plain, p->number);
+    cg_value is_plain = is_equal(m, count, 0);
 
-    ahead.weights = plan_ahead(m, p, at, &t);
-    for (int i = 0; i < p->targets && m->is_last; i++)
-        if (p->to[i].to >= Y11)
-            glow_cpu_prefetch(m->j, place_of(m, p->to[i].to, at), at->rows, 1,
-                              strassen_panel(s), g->target->cache_bytes);
-    start(m, left_of(m, p->bias == 1), at->rows, s->blocks,
-          m->is_last && p->bias != NONE, acc);
-    x = glow_cg_at(g, x, cg_mulc(g, at->first, t.row_step));
-    if (p->w == T && is_first) {
-        t.difference = w;
-        w = weights_of(m, p->from[0]);
-        t.minus = weights_of(m, p->from[1]);
-    }
-    multiply(m, &t, at->rows, x, w, ahead, acc);
-    for (int i = 0; i < p->targets; i++) {
-        const target *to = &p->to[i];
-        cg_value sum[CG_MAX_CARRIED];
-
-        memcpy(sum, acc, sizeof sum);
-        if (to->add != NONE)
-            add_strip(m, to->add, at, sum);
-        if (to->to < STRIPS)
-            keep_strip(m, to->to, at, sum);
-        else
-            give(m, to->to, at, sum);
-    }
+    p->count = count;
+    p->from = block_or_sums(m, w, block, panel, sums);
+    p->w = cg_select(g, is_plain, p->from, sums);
+    p->less[0] = (cpu_difference){
+        block_or_sums(m, w, table_at(m, m->minus, p->number), panel, sums),
+        sums};
+    if (s->levels == 1)
+        return;
+    /* The first four products by T of level 1 make a block of it each. */
+    at = cg_mulc(g, block, panel);
+    fresh = cg_icmp(g, LLVMIntULT, p->number, cg_i64(g, CPU_BLOCKS));
+    fresh = cg_and(g, fresh, m->is_outer);
+    p->count =
+        cg_select(g, m->is_outer, table_at(m, m->less, p->number), count);
+    p->from = cg_select(g, fresh, glow_cg_at(g, m->from, at), p->from);
+    p->less[1] = p->less[0];
+    p->less[0].minus =
+        cg_select(g, fresh, glow_cg_at(g, m->minus_from, at), p->less[1].minus);
+    p->less[0].to = cg_select(g, fresh, glow_cg_at(g, m->at.sums[1], at), sums);
 }
 
-static bool
-is_upper(const product *p)
-{
-    return p->to[0].to == Y11 || p->to[0].to == Y12;
-}
-
+/* Product `number` by the blocks of weights at `w`. */
 static void
-make_product(maker *m, const product *p)
+make_product(maker *m, cg_value number, cg_value w)
 {
     cg *g = m->j->g;
     const cpu_strassen *s = m->s;
-    int64_t rows = is_upper(p) ? s->rows - s->half : s->half;
-    int64_t whole = rows / s->tile, first = p->w == T;
-    int rest = (int)(rows % s->tile);
+    cg_value operand = number;
+    product p = {.number = number,
+                 .tile = tile_of(m, strassen_pitch(s), m->depth, s->blocks)};
+
+    plan_ahead(m, &p);
+    plan_sums(m, &p, w);
+    if (s->levels == 2)
+        operand = cg_add(g, operand, cg_mulc(g, m->outer, CPU_PRODUCTS));
+    p.x = glow_cg_at(g, m->at.operands,
+                     cg_affine(g, operand, strassen_operand_bytes(s), m->part,
+                               strassen_operands_bytes(s)));
+    p.strip =
+        glow_cg_at(g, m->at.strips[s->levels],
+                   cg_mulc(g, number, strassen_strip_bytes(s, s->levels)));
+    make_tiles(m, &p);
+}
+
+/* The seven products of a block of weights at `w`. */
+static void
+make_products(maker *m, cg_value w)
+{
     cg_loop l;
 
-    if (first)
-        make_tile(m, p, &(span){cg_i64(g, 0), cg_i64(g, 0), s->tile}, true);
-    if (whole > first) {
-        glow_cg_loop(g, &l, cg_i64(g, first), cg_i64(g, whole), 1, NULL, 0);
-        make_tile(m, p, &(span){cg_mulc(g, l.i, s->tile), l.i, s->tile}, false);
-        glow_cg_loop_end(g, &l, NULL);
-    }
-    if (rest)
-        make_tile(m, p,
-                  &(span){cg_i64(g, whole * s->tile), cg_i64(g, whole), rest},
-                  false);
+    glow_cg_for(m->j->g, &l, CPU_PRODUCTS);
+    make_product(m, l.i, w);
+    glow_cg_loop_end(m->j->g, &l, NULL);
 }
 
-/* All products of the pair at hand, for part `part` of the depth. */
+/* All products of the group at hand, for part `part` of the depth. */
 static void
-make_part(maker *m, cg_value part, int64_t depth, bool is_last)
+make_part(maker *m, cg_value part, int64_t depth)
 {
+    cg *g = m->j->g;
+    const cpu_strassen *s = m->s;
+    cg_value to;
+    cg_loop l;
+
     m->part = part;
     m->depth = depth;
-    m->is_last = is_last;
-    for (int i = 0; i < PRODUCTS; i++)
-        make_product(m, &products[i]);
+    if (s->levels == 1) {
+        make_products(m, part_weights(m));
+        return;
+    }
+    glow_cg_for(g, &l, CPU_PRODUCTS);
+    set_outer(m, l.i);
+    make_products(m, m->weights);
+    to = glow_cg_at(g, m->at.strips[1],
+                    cg_mulc(g, l.i, strassen_strip_bytes(s, 1)));
+    glow_cpu_strassen_combine(m->j, s, m->at.strips[2], to, has_parts(s));
+    glow_cg_loop_end(g, &l, NULL);
+}
+
+/* Zeros in the strips of level 1, which the parts of the depth add to. */
+static void
+clear(const maker *m)
+{
+    cg *g = m->j->g;
+    cg_value zero = LLVMConstNull(glow_cg_vector(g->f32, m->s->lanes));
+    int64_t bytes = CPU_PRODUCTS * strassen_strip_bytes(m->s, 1);
+    cg_loop l;
+
+    if (!has_parts(m->s))
+        return;
+    glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, bytes), strassen_vector(m->s),
+                 NULL, 0);
+    glow_cg_store_raw(g, zero, glow_cg_at(g, m->at.strips[1], l.i));
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 static void
-make_pair(maker *m, cg_value pair)
+make_group(maker *m, cg_value group)
 {
     cg *g = m->j->g;
     const cpu_strassen *s = m->s;
-    int64_t whole = (s->depth - 1) / s->part;
+    int64_t whole = s->depth / s->part, rest = s->depth % s->part;
     cg_loop l;
 
-    m->pair = pair;
-    if (whole) {
-        glow_cg_for(g, &l, whole);
-        make_part(m, l.i, s->part, false);
-        glow_cg_loop_end(g, &l, NULL);
-    }
-    make_part(m, cg_i64(g, whole), s->depth - whole * s->part, true);
+    m->group = group;
+    clear(m);
+    glow_cg_for(g, &l, whole);
+    make_part(m, l.i, s->part);
+    glow_cg_loop_end(g, &l, NULL);
+    if (rest)
+        make_part(m, cg_i64(g, whole), rest);
+    glow_cpu_strassen_finish(m->j, s, m->at.strips[1], group);
 }
 
 /* The last columns. */
@@ -523,13 +496,13 @@ make_rest_panel(maker *m, int64_t i, int64_t from)
     cg *g = m->j->g;
     const cpu_strassen *s = m->s;
     int blocks = strassen_rest_blocks(s, i);
-    int64_t column = 2 * s->columns + i * strassen_panel(s);
-    int64_t end = 2 * s->columns + s->rest;
+    int64_t column = (s->columns << s->levels) + i * strassen_panel(s);
+    int64_t end = (s->columns << s->levels) + s->rest;
     int last = (int)(end - column - (blocks - 1) * s->lanes);
-    int64_t whole = s->rows / s->tile;
-    int rest = (int)(s->rows % s->tile);
+    int64_t whole = s->rows[0] / s->tile;
+    int rest = (int)(s->rows[0] % s->tile);
     cg_value w = glow_cg_atc(g, m->j->packed, from);
-    cpu_tile t = tile_of(m, s->sums.pixel, 2 * s->depth, blocks);
+    cpu_tile t = tile_of(m, s->sums.pixel, s->depth << s->levels, blocks);
 
     last = last < s->lanes ? last : s->lanes;
     for (int k = 0; k < 2; k++) {
@@ -542,7 +515,7 @@ make_rest_panel(maker *m, int64_t i, int64_t from)
         glow_cg_for(g, &l, k ? 1 : whole);
         row = cg_addc(g, cg_mulc(g, l.i, s->tile), k ? whole * s->tile : 0);
         x = glow_cg_at(g, m->j->in[0].at, cg_mulc(g, row, s->sums.pixel));
-        start(m, NULL, rows, blocks, false, acc);
+        start(m, rows * blocks, acc);
         multiply(m, &t, rows, x, w, (cpu_ahead){NULL, NULL}, acc);
         finish_rest(m, (cpu_place){.row = row, .col = cg_i64(g, column)}, rows,
                     blocks, last, acc);
@@ -554,11 +527,12 @@ static void
 make_rest(maker *m)
 {
     const cpu_strassen *s = m->s;
-    int64_t from = strassen_pairs(s) * strassen_pair_bytes(s);
+    int64_t from = strassen_groups(s) * strassen_group_bytes(s);
 
     for (int64_t i = 0; i * strassen_panel(s) < s->rest; i++) {
         make_rest_panel(m, i, from);
-        from += 2 * s->depth * strassen_rest_blocks(s, i) * vector_bytes(s);
+        from += (s->depth << s->levels) * strassen_rest_blocks(s, i) *
+                strassen_vector(s);
     }
 }
 
@@ -566,21 +540,25 @@ void
 glow_cpu_emit_strassen(cpu_job *j, const cpu_strassen *s)
 {
     cg *g = j->g;
-    maker m = {.j = j, .s = s, .pitch = pitch_of(s), .sums = j->scratch};
-    int64_t pairs = strassen_pairs(s);
-    cg_value end = glow_cg_imin(g, j->end, cg_i64(g, pairs));
+    maker m = {.j = j, .s = s, .at = areas_of(j, s)};
+    int64_t groups = strassen_groups(s);
+    cg_value end = glow_cg_imin(g, j->end, cg_i64(g, groups));
     cg_loop l;
     cg_if last;
 
-    m.panel = glow_cg_atc(g, m.sums, SUMS_OF_X * s->half * m.pitch);
-    m.strips = glow_cg_atc(g, m.panel, panel_bytes(s, s->part));
-    sum_rows(&m);
+    m.first = glow_cpu_table(g, first_of, CPU_PRODUCTS);
+    m.minus = glow_cpu_table(g, minus_of, CPU_PRODUCTS);
+    m.plain = glow_cpu_table(g, plain_less, CPU_PRODUCTS);
+    m.less = glow_cpu_table(g, outer_less, CPU_PRODUCTS);
+    m.ahead = glow_cpu_table(g, s->levels == 2 ? ahead_outer : ahead_inner,
+                             CPU_PRODUCTS);
+    glow_cpu_strassen_operands(j, s, m.at.operands);
     glow_cg_loop_guarded(g, &l, j->begin, end, 1, NULL, 0);
-    make_pair(&m, l.i);
+    make_group(&m, l.i);
     glow_cg_loop_end(g, &l, NULL);
     if (!s->rest)
         return;
-    glow_cg_if(g, &last, cg_icmp(g, LLVMIntSGT, j->end, cg_i64(g, pairs)));
+    glow_cg_if(g, &last, cg_icmp(g, LLVMIntSGT, j->end, cg_i64(g, groups)));
     make_rest(&m);
     glow_cg_end_if(g, &last);
 }

@@ -22,7 +22,7 @@
 #include "codegen/cpu/kernels/direct/tile.h"
 #include "codegen/cpu/kernels/direct/narrow.h"
 
-/* The state of the loops: sums, then two to six pointers. */
+/* The state of the loops: sums, then two to eight pointers. */
 typedef struct state {
     cg_value value[CG_MAX_CARRIED];
     int sums, count;
@@ -53,9 +53,9 @@ input_ahead_of(const cpu_tile *t, state *s)
     return &s->value[s->sums + (t->ahead ? 3 : 2)];
 }
 
-/* The pointer to what is subtracted from the weights, and then that to the differences. */
+/* The pointers to what is subtracted from the weights, each before that to the differences. */
 static cg_value *
-minus_of(const cpu_tile *t, state *s)
+less_of(const cpu_tile *t, state *s)
 {
     return input_ahead_of(t, s) + (t->input_ahead > 0);
 }
@@ -63,7 +63,13 @@ minus_of(const cpu_tile *t, state *s)
 bool
 glow_cpu_fits_tile(int64_t rows, int64_t blocks)
 {
-    return rows * blocks <= CG_MAX_CARRIED - 6;
+    return rows * blocks <= CG_MAX_CARRIED - 4 - 2 * CPU_MOST_LESS;
+}
+
+int
+glow_cpu_tile_lanes(const cpu_tile *t, int block)
+{
+    return block == t->blocks - 1 && t->last_lanes ? t->last_lanes : t->lanes;
 }
 
 int64_t
@@ -98,9 +104,9 @@ step_of(const cpu_tile *t)
     return glow_cg_bytes(t->type) * count;
 }
 
-/* An element of the depth at `from`, in all lanes; of dot products a vector of them. */
+/* An element of the depth at `from`, in `lanes` lanes; of dot products a vector of them. */
 static cg_value
-load_input(cg *g, const cpu_tile *t, cg_tensor from, bool half)
+load_input(cg *g, const cpu_tile *t, cg_tensor from, bool half, int lanes)
 {
     cg_value x, zero = cg_i64(g, 0);
 
@@ -112,23 +118,42 @@ load_input(cg *g, const cpu_tile *t, cg_tensor from, bool half)
     }
     x = t->numbers == CPU_PAIRS ? glow_cpu_load_pair(g, from.at, half)
                                 : glow_cg_load(g, from, zero, 1);
-    return glow_cg_splat(g, x, t->lanes);
+    return glow_cg_splat(g, x, lanes);
 }
 
+/* The input of row `r` from `in` on, in `lanes` lanes. */
+static cg_value
+load_row(cg *g, const cpu_tile *t, int r, cg_value in, bool half, int lanes)
+{
+    cg_tensor from = {glow_cg_atc(g, in, r * t->row_step), t->type};
+
+    return load_input(g, t, from, half, lanes);
+}
+
+/*
+ * Multiplies an element of the depth at one tap.  Half a vector has a load of its own, from
+ * an opaque address: LLVM makes no operand in memory of an element that is broadcast to
+ * vectors of two sizes, but shuffles it in registers, and spills sums.
+ */
 static void
 multiply(cg *g, const cpu_tile *t, int rows, const bool *valid, int tap,
          bool half, cg_value in, cg_value const *w, state *s)
 {
+    cg_value apart =
+        t->last_lanes && t->blocks > 1 ? glow_cg_opaque(g, in) : in;
+
     for (int r = 0; r < rows; r++) {
-        cg_tensor from = {glow_cg_atc(g, in, r * t->row_step), t->type};
-        cg_value x;
+        cg_value x = NULL;
 
         if (!valid[r * t->taps + tap])
             continue;
-        x = load_input(g, t, from, half);
         for (int b = 0; b < t->blocks; b++) {
             cg_value *sum = &s->value[r * t->blocks + b];
+            int lanes = glow_cpu_tile_lanes(t, b);
 
+            if (!x || lanes != t->lanes)
+                x = load_row(g, t, r, lanes == t->lanes ? in : apart, half,
+                             lanes);
             *sum = t->numbers == CPU_PAIRS ? glow_cg_add_pairs(g, x, w[b], *sum)
                                            : glow_cg_fma(g, x, w[b], *sum);
         }
@@ -143,7 +168,9 @@ static cg_value
 load_weights(cg *g, const cpu_tile *t, cg_value at, int block, bool half)
 {
     bool packed = t->w_depth == t->blocks * t->w_block;
-    int lanes = block == t->blocks - 1 && !packed ? t->last : t->lanes;
+    int lanes = block == t->blocks - 1 && !packed
+                    ? t->last
+                    : glow_cpu_tile_lanes(t, block);
     LLVMTypeRef type = glow_cg_vector(g->f32, lanes);
     cg_value order[256], v;
 
@@ -154,7 +181,7 @@ load_weights(cg *g, const cpu_tile *t, cg_value at, int block, bool half)
         v = glow_cg_load_pairs(g, at, half ? 0 : t->pair_step, lanes);
     else
         v = glow_cg_load_raw(g, type, at);
-    if (lanes == t->lanes)
+    if (lanes == glow_cpu_tile_lanes(t, block))
         return v;
     if (lanes == 1)
         return LLVMBuildInsertElement(
@@ -172,13 +199,15 @@ load_weights(cg *g, const cpu_tile *t, cg_value at, int block, bool half)
 static cg_value
 difference(cg *g, const cpu_tile *t, cg_value weights, int64_t at, state *s)
 {
-    cg_value *to = minus_of(t, s), v;
+    cg_value *to = less_of(t, s), v = weights;
 
-    if (!t->minus)
-        return weights;
-    v = glow_cg_load_raw(g, LLVMTypeOf(weights), glow_cg_atc(g, to[0], at));
-    v = cg_fsub(g, weights, v);
-    glow_cg_store_raw(g, v, glow_cg_atc(g, to[1], at));
+    for (int i = 0; i < t->n_less; i++, to += 2) {
+        cg_value minus =
+            glow_cg_load_raw(g, LLVMTypeOf(v), glow_cg_atc(g, to[0], at));
+
+        v = cg_fsub(g, v, minus);
+        glow_cg_store_raw(g, v, glow_cg_atc(g, to[1], at));
+    }
     return v;
 }
 
@@ -236,9 +265,9 @@ chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
     }
     *in_of(s) = glow_cg_atc(g, in, count * size);
     *w_of(s) = glow_cg_atc(g, w, (int64_t)t->taps * count * t->w_depth);
-    for (int i = 0; i < 2 && t->minus; i++)
-        minus_of(t, s)[i] = glow_cg_atc(g, minus_of(t, s)[i],
-                                        (int64_t)t->taps * count * t->w_depth);
+    for (int i = 0; i < 2 * t->n_less; i++)
+        less_of(t, s)[i] = glow_cg_atc(g, less_of(t, s)[i],
+                                       (int64_t)t->taps * count * t->w_depth);
 }
 
 /* A chunk `apart` elements of the depth beyond the current one. */
@@ -319,16 +348,16 @@ glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
     cg_loop l;
 
     s.count =
-        s.sums + 2 + (t->ahead > 0) + (t->input_ahead > 0) + (t->minus ? 2 : 0);
+        s.sums + 2 + (t->ahead > 0) + (t->input_ahead > 0) + 2 * t->n_less;
     for (int i = 0; i < s.sums; i++)
         s.value[i] = acc[i];
     if (t->ahead)
         *ahead_of(&s) = ahead.weights;
     if (t->input_ahead)
         *input_ahead_of(t, &s) = ahead.input;
-    if (t->minus) {
-        minus_of(t, &s)[0] = t->minus;
-        minus_of(t, &s)[1] = t->difference;
+    for (int i = 0; i < t->n_less; i++) {
+        less_of(t, &s)[2 * i] = t->less[i].minus;
+        less_of(t, &s)[2 * i + 1] = t->less[i].to;
     }
     in = glow_cg_opaque(g, in);
     *in_of(&s) = glow_cg_at(g, in, cg_mulc(g, first, t->tap_row));

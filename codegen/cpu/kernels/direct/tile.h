@@ -9,6 +9,15 @@
 #include "codegen/cpu/kernels/direct/direct.h"
 
 #define CPU_MOST_BLOCKS 8
+#define CPU_MOST_LESS 2
+
+/*
+ * Packed floats that are subtracted from weights, and where the differences are stored, in
+ * the same layout.
+ */
+typedef struct cpu_difference {
+    cg_value minus, to;
+} cpu_difference;
 
 /*
  * For CPU_PAIRS d counts pairs, of input and of weights.  For dot products d
@@ -20,6 +29,8 @@ typedef struct cpu_tile {
     int blocks;
     int lanes;
     int last; /* lanes of the last block that are channels */
+    /* Lanes of the sums of the last block, where half a vector holds its channels; 0: all. */
+    int last_lanes;
     int taps; /* j */
     int unit;
     int64_t depth;
@@ -35,11 +46,10 @@ typedef struct cpu_tile {
     /* Bytes from the first weights of a pair to the second; 0: packed. */
     int64_t pair_step;
     const glow_type *weights; /* type in memory, for CPU_NARROW */
-    /*
-     * Packed floats that are subtracted from the weights, and where the differences, which
-     * are the weights then, are stored; both in the same layout.  NULL: none.
-     */
-    cg_value minus, difference;
+    /* Floats that are subtracted from the weights, one after the other: the differences
+       are the weights then. */
+    cpu_difference less[CPU_MOST_LESS];
+    int n_less;
 } cpu_tile;
 
 /* Addresses to prefetch from; NULL where the tile prefetches no lines. */
@@ -49,6 +59,9 @@ typedef struct cpu_ahead {
 
 /* True if a loop can carry the sums of `rows` x `blocks` vectors. */
 bool glow_cpu_fits_tile(int64_t rows, int64_t blocks);
+
+/* Lanes of the sums of a block. */
+int glow_cpu_tile_lanes(const cpu_tile *t, int block);
 
 /* Bytes of the weights of one i. */
 int64_t glow_cpu_tile_weights(const cpu_tile *t);

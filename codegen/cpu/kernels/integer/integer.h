@@ -105,6 +105,9 @@ bool glow_cpu_integer_convolution(const cpu_target *t, const glow_node *n,
 /* Bodies of the loop over the depth that a tile runs: `unit` steps each, or the rest. */
 int64_t glow_cpu_integer_bodies(const cpu_integer *s);
 
+/* Element `at` of the weights `from`, less 128 if they are ui8. */
+int glow_cpu_integer_weight(const cpu_integer *s, const glow_tensor *from,
+                            int64_t at);
 /* Bytes of an element of packed weights. */
 int glow_cpu_integer_weight_bytes(const cpu_integer *s);
 /*
@@ -189,12 +192,19 @@ bool glow_cpu_integer_shrinks(const glow_node *n, const cpu_integer *s);
 /* Bytes of `count` columns, start values before ratios; 0 unless s->columns. */
 int64_t glow_cpu_integer_column_bytes(const cpu_integer *s, int64_t count);
 
+/* The greatest of b and -b - 1 of all channels, b the bias in units of the sums; the
+   operands are constants, or there is no bias: then it is 0. */
+int64_t glow_cpu_integer_bias_reach(const glow_node *n, const cpu_integer *s);
+
 /* Writes columns one after the other: of channel `channel`, or of none if it is -1;
-   `sum` is that of its weights. */
+   `sum` is that of its weights.  Start values are multiplied by `times` modulo 2^32,
+   ratios by 2^-bits. */
 typedef struct cpu_integer_packer {
     const cpu_integer *s;
     const glow_tensor *bias, *scales, *bias_scales, *bias_offsets; /* or NULL */
     uint8_t *start, *ratio;
+    uint32_t times;
+    int bits;
 } cpu_integer_packer;
 
 cpu_integer_packer glow_cpu_integer_packer(const cpu_integer *s,

@@ -6,9 +6,8 @@
 
 typedef cpu_integer integer;
 
-/* The weight, less 128 where it is ui8. */
-static int
-weight_at(const integer *s, const glow_tensor *from, int64_t at)
+int
+glow_cpu_integer_weight(const integer *s, const glow_tensor *from, int64_t at)
 {
     return s->w->elem == GLOW_INT8Q ? ((const int8_t *)from->data)[at]
                                     : ((const uint8_t *)from->data)[at] - 128;
@@ -27,7 +26,8 @@ pack_step(const integer *s, const glow_tensor *from, int64_t at, int64_t k,
             int64_t element = at + c * s->step.output +
                               e / s->channels * s->step.tap +
                               e % s->channels * s->step.depth;
-            int16_t w = is ? (int16_t)weight_at(s, from, element) : 0;
+            int16_t w =
+                is ? (int16_t)glow_cpu_integer_weight(s, from, element) : 0;
 
             if (is_byte)
                 *to = (uint8_t)w;
@@ -70,9 +70,9 @@ sum_of(const integer *s, const glow_tensor *from, int64_t at, int64_t c)
     for (int64_t i = 0; i < lines; i++)
         for (int64_t j = 0; j < taps; j++)
             for (int64_t k = 0; k < s->channels; k++)
-                sum += weight_at(s, from,
-                                 at + i * s->step.row + j * s->step.tap +
-                                     k * s->step.depth);
+                sum += glow_cpu_integer_weight(
+                    s, from,
+                    at + i * s->step.row + j * s->step.tap + k * s->step.depth);
     return sum;
 }
 

@@ -111,7 +111,8 @@ glow_cpu_integer_packer(const integer *s, const glow_node *n, int64_t count,
                                 .bias_scales = operand(n, s->by.bias_scales),
                                 .bias_offsets = operand(n, s->by.bias_offsets),
                                 .start = to,
-                                .ratio = (uint8_t *)to + 4 * count};
+                                .ratio = (uint8_t *)to + 4 * count,
+                                .times = 1};
 }
 
 static int64_t
@@ -128,6 +129,22 @@ bias_of(const cpu_integer_packer *p, int64_t channel, double unit)
         glow_get_int(p->bias, channel), unit);
 }
 
+int64_t
+glow_cpu_integer_bias_reach(const glow_node *n, const integer *s)
+{
+    uint8_t none;
+    cpu_integer_packer p = glow_cpu_integer_packer(s, n, 0, &none);
+    int64_t most = 0;
+
+    for (int64_t i = 0; p.bias && i < s->groups * s->outputs; i++) {
+        int64_t b = bias_of(&p, i, unit_of(s, p.scales, i));
+
+        b = b < 0 ? -b - 1 : b;
+        most = b > most ? b : most;
+    }
+    return most;
+}
+
 /* `x` within -`most` and `most`; 0 of NaN. */
 static double
 within(double x, double most)
@@ -142,11 +159,12 @@ put_ratio(cpu_integer_packer *p, double unit)
     float f;
 
     if (glow_cpu_integer_is_wide(p->s)) {
-        x = within(unit / scale, DBL_MAX);
+        x = ldexp(within(unit / scale, DBL_MAX), -p->bits);
         memcpy(p->ratio, &x, sizeof x);
     } else {
         f = (float)within((double)glow_scale_ratio(unit, scale),
                           (double)FLT_MAX);
+        f = ldexpf(f, -p->bits);
         memcpy(p->ratio, &f, sizeof f);
     }
 }
@@ -166,6 +184,7 @@ glow_cpu_integer_pack_column(cpu_integer_packer *p, int64_t channel,
                 (uint32_t)s->x_zero * (uint32_t)sum;
         put_ratio(p, unit);
     }
+    start *= p->times;
     memcpy(p->start, &start, sizeof start);
     p->start += 4;
     p->ratio += ratio_bytes(s);

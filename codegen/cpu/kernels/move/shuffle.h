@@ -23,5 +23,7 @@ cg_value glow_cpu_shuffle(cg *g, cg_value a, cg_value b, const int *from,
 cg_value glow_cpu_zip_chunks(cg *g, cg_value a, cg_value b, bool upper);
 /* `lanes` lanes of `v` from lane `first` on; a scalar where it is one. */
 cg_value glow_cpu_some_lanes(cg *g, cg_value v, int first, int lanes);
+/* The sums of the lanes of CPU_CHUNK vectors of floats, as CPU_CHUNK lanes. */
+cg_value glow_cpu_add_lanes(cg *g, cg_value const *v);
 
 #endif

@@ -12,9 +12,8 @@
  *                       for each mr tiles          the register tile of integer/
  *           output    for each tile and vector:    A' T A, divided, rounded, stored
  *
- * The input is transformed as it is stored, and the offset subtracted afterwards:
- * a constant has 0 at all points but (1, 1).  Taps outside are the offset.  The last
- * mr tiles of a block may be tiles of no meaning, whose sums are not read.
+ * Taps outside of the input are its offset.  The last mr tiles of a block may be tiles
+ * of no meaning, whose sums are not read.
  */
 
 #include "codegen/cpu/kernels/winograd/integer.h"
@@ -29,149 +28,6 @@ typedef struct maker {
     int vectors;      /* of the panel */
     int whole;        /* of these, all of whose lanes are channels */
 } maker;
-
-/* Input. */
-
-/* Vectors of all points of a tile, [line][column], on the stack. */
-typedef struct grid {
-    cg_value at;
-    int64_t bytes; /* of a vector */
-} grid;
-
-static grid
-grid_of(cg *g, LLVMTypeRef vector, int64_t bytes)
-{
-    LLVMTypeRef t =
-        LLVMArrayType2(vector, CPU_INTEGER_POINTS * CPU_INTEGER_POINTS);
-    grid p = {glow_cg_local(g, LLVMGetUndef(t)), bytes};
-
-    LLVMSetAlignment(p.at, CPU_LINE);
-    return p;
-}
-
-static cg_value
-point_at(cg *g, const grid *p, cg_value line, cg_value column)
-{
-    return glow_cg_at(
-        g, p->at,
-        cg_affine(g, line, CPU_INTEGER_POINTS * p->bytes, column, p->bytes));
-}
-
-/* Pixels of a tile: the address of each line, of its first column. */
-typedef struct pixels {
-    cg_value line[CPU_INTEGER_POINTS];
-    cg_value x; /* of the first column */
-} pixels;
-
-static pixels
-pixels_of(cpu_winograd_maker *m)
-{
-    cg *g = m->j->g;
-    const cpu_winograd *w = &m->w;
-    pixels p = {.x = cg_addc(g, m->x, -w->pad_w)};
-
-    for (int i = 0; i < w->n_w; i++) {
-        cg_value y = cg_addc(g, m->y, i * w->apart_h - w->pad_h);
-        cg_value at = cg_add(g, cg_mulc(g, m->image, w->in_h), y), inside;
-
-        at = cg_add(g, cg_mulc(g, at, w->in_w), p.x);
-        inside = cg_icmp(g, LLVMIntULT, y, cg_i64(g, w->in_h));
-        p.line[i] =
-            cg_select(g, inside, glow_cg_at(g, m->in, cg_mulc(g, at, w->pixel)),
-                      m->zeros);
-    }
-    return p;
-}
-
-/* `lanes` elements at `from`, as i16. */
-static cg_value
-load_pixel(const maker *k, cg_value from, int lanes)
-{
-    cg *g = k->m.j->g;
-    LLVMTypeRef wide = glow_cg_vector(g->i16, lanes);
-    cg_value x = glow_cg_load_raw(g, glow_cg_vector(g->i8, lanes), from);
-
-    return k->x->s.x->elem == GLOW_INT8Q
-               ? LLVMBuildSExt(g->builder, x, wide, "")
-               : LLVMBuildZExt(g->builder, x, wide, "");
-}
-
-/* B' of the columns, less what the offset of the input is there. */
-static void
-transform_columns(const maker *k, const pixels *p, cg_value channel, int lanes,
-                  const grid *to)
-{
-    cg *g = k->m.j->g;
-    const cpu_winograd *w = &k->m.w;
-    int64_t constant =
-        glow_cpu_integer_form_constant(w->m_w) * k->x->s.x->offset;
-    cg_value x[CPU_INTEGER_POINTS], y[CPU_INTEGER_POINTS], inside, at;
-    cg_loop columns;
-
-    glow_cg_for(g, &columns, w->n_w);
-    inside = cg_add(g, p->x, cg_mulc(g, columns.i, w->apart_w));
-    inside = cg_icmp(g, LLVMIntULT, inside, cg_i64(g, w->in_w));
-    at = cg_affine(g, columns.i, w->apart_w * w->pixel, channel, 1);
-    for (int i = 0; i < w->n_w; i++)
-        x[i] = load_pixel(
-            k, cg_select(g, inside, glow_cg_at(g, p->line[i], at), k->m.zeros),
-            lanes);
-    glow_cpu_integer_form_input(g, w->m_w, x, y);
-    y[1] = cg_isub(g, y[1], glow_cg_int(LLVMTypeOf(y[1]), constant));
-    for (int i = 0; i < w->n_w; i++)
-        glow_cg_store_raw(g, y[i], point_at(g, to, cg_i64(g, i), columns.i));
-    glow_cg_loop_end(g, &columns, NULL);
-}
-
-/* All points of a tile for `lanes` channels from `channel` on. */
-static void
-transform_input(const maker *k, const pixels *p, cg_value channel, int lanes)
-{
-    cg *g = k->m.j->g;
-    const cpu_winograd *w = &k->m.w;
-    LLVMTypeRef t = glow_cg_vector(g->i16, lanes);
-    grid half = grid_of(g, t, 2 * lanes);
-    cg_value to = cg_affine(g, k->m.tile, w->in_pitch, channel, 2);
-    cg_value x[CPU_INTEGER_POINTS], y[CPU_INTEGER_POINTS];
-    cg_loop lines;
-
-    to = glow_cg_at(g, k->m.v, to);
-    transform_columns(k, p, channel, lanes, &half);
-    glow_cg_for(g, &lines, w->n_w);
-    for (int c = 0; c < w->n_w; c++)
-        x[c] =
-            glow_cg_load_raw(g, t, point_at(g, &half, lines.i, cg_i64(g, c)));
-    glow_cpu_integer_form_input(g, w->m_w, x, y);
-    to = glow_cg_at(g, to, cg_mulc(g, lines.i, w->n_w * w->in_plane));
-    for (int c = 0; c < w->n_w; c++)
-        glow_cg_store_raw(g, y[c], glow_cg_atc(g, to, c * w->in_plane));
-    glow_cg_loop_end(g, &lines, NULL);
-}
-
-/* Channels in whole vectors, then in halves of them. */
-static void
-transform_tile(cpu_winograd_maker *m, const cpu_span *span)
-{
-    cg *g = m->j->g;
-    const maker *k = (const maker *)m;
-    int lanes = g->target->dot_bytes / 2;
-    int64_t count = m->w.channels, done = count / lanes * lanes;
-    pixels p = pixels_of(m);
-    cg_loop l;
-
-    (void)span; /* columns outside are pads */
-
-    if (done) {
-        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, done), lanes, NULL, 0);
-        transform_input(k, &p, l.i, lanes);
-        glow_cg_loop_end(g, &l, NULL);
-    }
-    for (lanes /= 2; lanes; lanes /= 2)
-        if (done + lanes <= count) {
-            transform_input(k, &p, cg_i64(g, done), lanes);
-            done += lanes;
-        }
-}
 
 /* Products. */
 
@@ -294,7 +150,6 @@ finish_line(const maker *k, const output *o, int line, const bool *exists,
 
         if (!exists[c])
             continue;
-        sum = cg_iadd(g, sum, o->column.start);
         result[count++] = (cpu_integer_result){
             .ratio = o->column.ratio,
             .at = glow_cg_atc(g, at, c * w->apart_w * pixel),
@@ -305,9 +160,10 @@ finish_line(const maker *k, const output *o, int line, const bool *exists,
     glow_cpu_integer_store(g, s, result, count);
 }
 
-/* to[line][column] = A' of the columns of vector `v` of the panel. */
+/* to[line][column] = A' of the columns of vector `v` of the panel, with its `start`. */
 static void
-transform_sums(const maker *k, cg_value v, cg_value (*to)[CPU_INTEGER_POINTS])
+transform_sums(const maker *k, cg_value v, cg_value start,
+               cg_value (*to)[CPU_INTEGER_POINTS])
 {
     cg *g = k->m.j->g;
     const cpu_winograd *w = &k->m.w;
@@ -321,6 +177,8 @@ transform_sums(const maker *k, cg_value v, cg_value (*to)[CPU_INTEGER_POINTS])
         for (int i = 0; i < w->n_w; i++)
             x[i] = glow_cg_load_raw(
                 g, t, glow_cg_atc(g, from, (i * w->n_w + c) * w->out_plane));
+        if (c == 1)
+            x[1] = cg_iadd(g, x[1], start);
         glow_cpu_integer_form_output(g, w->m_w, x, y);
         for (int i = 0; i < w->m_w; i++)
             to[i][c] = y[i];
@@ -371,7 +229,7 @@ transform_output(const maker *k, const cpu_span *span, cg_value v, int live)
         glow_cg_atc(g, m->j->packed, glow_cpu_winograd_integer_weights(k->x));
     o.column =
         glow_cpu_integer_load_column(g, s, s->lanes, packed, columns, column);
-    transform_sums(k, v, half);
+    transform_sums(k, v, o.column.start, half);
     finish_lines(k, &o, span->run.valid, half);
 }
 
@@ -445,16 +303,13 @@ static void
 make_blocks(maker *k, const cpu_spans *written)
 {
     cg *g = k->m.j->g;
-    const cpu_winograd *w = &k->m.w;
-    const cpu_spans all = {
-        1, {{.phases = w->phases_w, .run = {.count = w->tiles_w}}}};
     int64_t block = k->m.w.block;
     cg_loop l;
 
     glow_cg_loop(g, &l, k->m.first, k->m.end, block, NULL, 0);
     k->m.tile0 = l.i;
     k->m.tile1 = glow_cg_imin(g, cg_addc(g, l.i, block), k->m.end);
-    glow_cpu_winograd_each(&k->m, &all, transform_tile);
+    glow_cpu_winograd_integer_input(&k->m, k->x);
     make_panels(k, written);
     glow_cg_loop_end(g, &l, NULL);
 }
@@ -473,7 +328,8 @@ cut_scratch(maker *k)
     k->m.v = j->scratch;
     k->m.products = glow_cg_atc(g, k->m.v, points * w->in_plane);
     k->m.zeros = glow_cg_atc(g, k->m.products, points * w->out_plane);
-    glow_cpu_fill(g, (cg_tensor){k->m.zeros, &t}, glow_cpu_winograd_zeros(w),
+    glow_cpu_fill(g, (cg_tensor){k->m.zeros, &t},
+                  glow_cpu_winograd_integer_pads(k->x),
                   glow_cg_int(g->i8, s->x->offset));
 }
 

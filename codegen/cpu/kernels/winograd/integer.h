@@ -22,12 +22,18 @@
  *             0 -1  1  0            1 -1  1
  *             0  1  0 -1            0  0  2
  *
- * 16 bits hold B' d B, at most 10 * 10 * 255, and G w G', at most 7 * 7 * 128, which
- * are multiplied by dot products of 16 bits.  9 has an inverse modulo 2^32, and a
- * power of 2 is a shift, which is exact if 2^s y fits 32 bits, for the greatest
- * factor 2^s: |y| < 2^25 in F(4), 2^29 in F(2).  The bound follows at compile time
- * from the weights of each channel and the range of d.  So the sums, and the results,
- * have the bits of every other kernel.
+ * 16 bits hold B' x B of elements x, at most 10 * 10 * 255, and G w G', at most
+ * 7 * 7 * 128, which are multiplied by dot products of 16 bits.  9 has an inverse modulo
+ * 2^32, which is multiplied by the power of 2 that a factor has less than the greatest,
+ * 2^s: all results become 2^s y.  They are exact if they fit 32 bits: |y| < 2^25 in F(4),
+ * s = 6, and 2^29 in F(2), s = 2.  The bound follows at compile time from the weights and
+ * the bias of each channel and the range of d.  The scale of a result is divided by 2^s,
+ * so that it is rounded as y would be.
+ *
+ * The elements are transformed as they are stored.  The start value b = bias - offset *
+ * sum w of a channel is added at one point before the output transform, because a
+ * constant has one point that is not 0: T(1, 1) += c^2 b, where c is 2 in F(2), -6 in
+ * F(4).  So the sums, and the results, have the bits of every other kernel.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_WINOGRAD_INTEGER_H
@@ -81,14 +87,20 @@ int64_t glow_cpu_winograd_integer_units(const cpu_target *t,
 /* Rows of tiles of scratch: those of a block, rounded up to register tiles. */
 int64_t glow_cpu_winograd_integer_rows(const cpu_winograd_integer *x);
 int64_t glow_cpu_winograd_integer_scratch(const cpu_winograd_integer *x);
+/* Bytes of the line of pads in scratch, which is read above and below the image. */
+int64_t glow_cpu_winograd_integer_pads(const cpu_winograd_integer *x);
 /* Channels of all groups, each rounded up to vectors. */
 int64_t glow_cpu_winograd_integer_columns(const cpu_winograd_integer *x);
+
+/* The input transform of the tiles of a block: integer_input.c. */
+void glow_cpu_winograd_integer_input(cpu_winograd_maker *m,
+                                     const cpu_winograd_integer *x);
 
 /* The bound of y, which is exact in -bound to bound - 1: as the head says. */
 int64_t glow_cpu_winograd_integer_bound(const cpu_winograd_integer *x);
 /*
- * The greatest of y and -y - 1 of all channels; `weights` is NULL: of any weights of
- * the kind.  Results are exact if it is below the bound.
+ * The greatest of y and -y - 1 of all channels, without the bias; `weights` is NULL: of
+ * any weights of the kind.  Results are exact if it and the bias are below the bound.
  */
 int64_t glow_cpu_winograd_integer_reach(const cpu_winograd_integer *x,
                                         const int8_t *weights);
@@ -105,11 +117,16 @@ void glow_cpu_winograd_integer_pack(const cpu_winograd_integer *x,
 
 /* y = B' x for n vectors of i16, modulo 2^16. */
 void glow_cpu_integer_form_input(cg *g, int m, cg_value const *x, cg_value *y);
-/* Point 1 of B' x for a constant x of 1; all others are 0. */
+/*
+ * Point 1 of B' x for a constant x of 1; all others are 0.  Products that are it times
+ * the factors of A' at point 1, and 0 at all others, are the transform of results of 1.
+ */
 int glow_cpu_integer_form_constant(int m);
 /* y = A' x: m vectors of n, of i32, modulo 2^32. */
 void glow_cpu_integer_form_output(cg *g, int m, cg_value const *x, cg_value *y);
-/* y of the product T of two such transforms, for result j of line `line`. */
+/* s, so that glow_cpu_integer_form_divide gives 2^s y. */
+int glow_cpu_integer_form_bits(int m);
+/* 2^s y of the product T of two such transforms, for result j of line `line`. */
 cg_value glow_cpu_integer_form_divide(cg *g, int m, int line, int j,
                                       cg_value t);
 /* to[i * n + j] = (G w G')[i][j], w[3 * row + column]. */

@@ -90,15 +90,21 @@ twos_of(int line)
     return line < 2 ? 3 - line : 1;
 }
 
+int
+glow_cpu_integer_form_bits(int m)
+{
+    return m == 2 ? 2 : 6;
+}
+
 cg_value
 glow_cpu_integer_form_divide(cg *g, int m, int line, int j, cg_value t)
 {
-    LLVMTypeRef type = LLVMTypeOf(t);
-    int bits = m == 2 ? 2 : twos_of(line) + twos_of(j);
+    uint32_t ninth = 0x38e38e39; /* 1 / 9 modulo 2^32 */
 
-    if (m == 4)
-        t = cg_imul(g, t, glow_cg_int(type, 0x38e38e39)); /* 1 / 9 */
-    return LLVMBuildAShr(g->builder, t, glow_cg_int(type, bits), "");
+    if (m == 2)
+        return t;
+    ninth <<= glow_cpu_integer_form_bits(m) - twos_of(line) - twos_of(j);
+    return cg_imul(g, t, glow_cg_int(LLVMTypeOf(t), (int32_t)ninth));
 }
 
 void

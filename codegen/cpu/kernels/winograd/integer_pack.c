@@ -30,13 +30,6 @@ glow_cpu_winograd_integer_packed_size(const integer *x)
                                          glow_cpu_winograd_integer_columns(x));
 }
 
-static int
-weight_at(const cpu_integer *s, const glow_tensor *from, int64_t at)
-{
-    return s->w->elem == GLOW_INT8Q ? ((const int8_t *)from->data)[at]
-                                    : ((const uint8_t *)from->data)[at] - 128;
-}
-
 /* Element `e` of the depth of output `o`, at all points, to `to` and each `point`. */
 static void
 pack_taps(const integer *x, const glow_tensor *from, int64_t o, int64_t e,
@@ -46,7 +39,8 @@ pack_taps(const integer *x, const glow_tensor *from, int64_t o, int64_t e,
     int taps[9], made[CPU_INTEGER_POINTS * CPU_INTEGER_POINTS];
 
     for (int64_t i = 0; i < 9; i++)
-        taps[i] = weight_at(s, from, (o * 9 + i) * s->channels + e);
+        taps[i] =
+            glow_cpu_integer_weight(s, from, (o * 9 + i) * s->channels + e);
     glow_cpu_integer_form_weights(x->w.m_w, taps, made);
     for (int i = 0; i < glow_cpu_winograd_points(&x->w); i++)
         to[i * point] = (int16_t)made[i];
@@ -71,17 +65,37 @@ pack_panel(const integer *x, const glow_tensor *from, int64_t group,
     return to + glow_cpu_winograd_points(&x->w) * point;
 }
 
-/* x_zero is 0, so that start values are the bias alone. */
+/* The sum of the weights of output `o`. */
+static int64_t
+sum_of(const cpu_integer *s, const glow_tensor *from, int64_t o)
+{
+    int64_t count = 9 * s->channels, sum = 0;
+
+    for (int64_t i = o * count; i < (o + 1) * count; i++)
+        sum += glow_cpu_integer_weight(s, from, i);
+    return sum;
+}
+
+/* Start values as they are at point (1, 1), and ratios of sums that are 2^s times y. */
 static void
-pack_columns(const integer *x, const glow_node *n, void *to)
+pack_columns(const integer *x, const glow_node *n, const glow_tensor *from,
+             void *to)
 {
     int64_t all = glow_cpu_winograd_integer_columns(x);
+    int64_t outputs = x->s.outputs, o = 0;
+    int constant = glow_cpu_integer_form_constant(x->w.m_w);
     cpu_integer_packer p = glow_cpu_integer_packer(&x->s, n, all, to);
 
+    p.times = (uint32_t)(constant * constant);
+    p.bits = glow_cpu_integer_form_bits(x->w.m_w);
     for (int64_t g = 0; g < x->w.groups; g++)
         for (int64_t c = 0; c < all / x->w.groups; c++)
-            glow_cpu_integer_pack_column(
-                &p, c < x->s.outputs ? g * x->s.outputs + c : -1, 0);
+            if (c >= outputs)
+                glow_cpu_integer_pack_column(&p, -1, 0);
+            else {
+                glow_cpu_integer_pack_column(&p, o, sum_of(&x->s, from, o));
+                o++;
+            }
 }
 
 void
@@ -94,7 +108,7 @@ glow_cpu_winograd_integer_pack(const integer *x, const glow_node *n,
     for (int64_t g = 0; g < x->w.groups; g++)
         for (int64_t p = 0; p < x->s.panels; p++)
             at = pack_panel(x, from, g, p, at);
-    pack_columns(x, n, at);
+    pack_columns(x, n, from, at);
 }
 
 /* The bound. */

@@ -60,6 +60,19 @@ typedef void (*cpu_winograd_vector_fn)(cpu_winograd_maker *m, cg_value channel,
 void glow_cpu_winograd_each(cpu_winograd_maker *m, const cpu_spans *spans,
                             cpu_winograd_fn body);
 /*
+ * Loops over the rows of tiles of the block and the phases of their columns.  In the body
+ * the first of `count` tiles is at hand; there is none if `count` is not positive.
+ */
+typedef struct cpu_winograd_row_loops {
+    cg_loop rows, phases;
+    cg_value count;
+} cpu_winograd_row_loops;
+
+void glow_cpu_winograd_begin_rows(cpu_winograd_maker *m,
+                                  cpu_winograd_row_loops *l);
+void glow_cpu_winograd_end_rows(cpu_winograd_maker *m,
+                                cpu_winograd_row_loops *l);
+/*
  * Calls `body` for vectors of the channels from `first` to less than `end`, at
  * most `count`, and for their tail of less than a vector.
  */

@@ -73,55 +73,113 @@ glow_cpu_winograd_written(glow_arena *a, const cpu_winograd *w, cpu_spans *s)
                s);
 }
 
+/* Tiles of a phase in the current row. */
+typedef struct stretch {
+    cg_value phase;
+    cg_value from;       /* the number of the phase's first column */
+    cg_value first, end; /* columns of tiles of the block */
+    cg_value begin;      /* the number of the block's first tile as a column */
+} stretch;
+
+/* The tiles of `run` in phase `phase` and the current row. */
+static stretch
+stretch_of(const cpu_winograd_maker *m, cg_value phase, const cpu_run *run)
+{
+    cg *g = m->j->g;
+    const cpu_winograd *w = &m->w;
+    cg_value row = cg_mulc(g, m->row, glow_cpu_winograd_columns(w));
+    stretch s = {.phase = phase, .begin = cg_sub(g, m->tile0, row)};
+    cg_value first, end;
+
+    s.from = cg_mulc(g, phase, w->tiles_w);
+    first = cg_addc(g, s.from, run->first);
+    end = cg_addc(g, s.from, run->first + run->count);
+    s.first = glow_cg_imax(g, s.begin, first);
+    s.end = glow_cg_imin(g, cg_sub(g, m->tile1, row), end);
+    return s;
+}
+
+/* Makes the tile of column `column` the one at hand. */
+static void
+take_tile(cpu_winograd_maker *m, const stretch *s, cg_value column)
+{
+    cg *g = m->j->g;
+    const cpu_winograd *w = &m->w;
+
+    m->x = cg_mulc(g, cg_sub(g, column, s->from), w->m_w * w->apart_w);
+    m->x = cg_add(g, s->phase, m->x);
+    m->tile = cg_sub(g, column, s->begin);
+}
+
 /* The tiles of a span in the current row. */
 static void
 each_column(cpu_winograd_maker *m, const cpu_span *span, cpu_winograd_fn body)
 {
     cg *g = m->j->g;
-    const cpu_winograd *w = &m->w;
-    int64_t first = span->run.first;
-    cg_value row = cg_mulc(g, m->row, glow_cpu_winograd_columns(w));
-    cg_value begin = cg_sub(g, m->tile0, row), end = cg_sub(g, m->tile1, row);
     cg_loop phases, columns;
-    cg_value from, first_tile, column;
+    stretch s;
 
     glow_cg_for(g, &phases, span->phases);
-
-    cg_value phase = cg_addc(g, phases.i, span->phase);
-
-    from = cg_mulc(g, phase, w->tiles_w);
-    first_tile = glow_cg_imax(g, begin, cg_addc(g, from, first));
-    end = glow_cg_imin(g, end, cg_addc(g, from, first + span->run.count));
-    glow_cg_loop_guarded(g, &columns, first_tile, end, 1, NULL, 0);
-    column = cg_sub(g, columns.i, from);
-    m->x = cg_add(g, phase, cg_mulc(g, column, w->m_w * w->apart_w));
-    m->tile = cg_sub(g, columns.i, begin);
+    s = stretch_of(m, cg_addc(g, phases.i, span->phase), &span->run);
+    glow_cg_loop_guarded(g, &columns, s.first, s.end, 1, NULL, 0);
+    take_tile(m, &s, columns.i);
     body(m, span);
     glow_cg_loop_end(g, &columns, NULL);
     glow_cg_loop_end(g, &phases, NULL);
+}
+
+/* Begins the loop over the rows of tiles of the block. */
+static void
+begin_rows(cpu_winograd_maker *m, cg_loop *rows)
+{
+    cg *g = m->j->g;
+    const cpu_winograd *w = &m->w;
+    int64_t columns = glow_cpu_winograd_columns(w);
+    cg_value end = cg_addc(g, m->tile1, columns - 1);
+    cg_value phase, row = cg_over(g, m->tile0, columns);
+
+    glow_cg_loop(g, rows, row, cg_over(g, end, columns), 1, NULL, 0);
+    m->row = rows->i;
+    phase = cg_over(g, rows->i, w->tiles_h);
+    row = cg_modulo(g, rows->i, w->tiles_h);
+    m->image = cg_over(g, phase, w->phases_h);
+    m->y = cg_affine(g, cg_modulo(g, phase, w->phases_h), 1, row,
+                     w->m_h * w->apart_h);
 }
 
 void
 glow_cpu_winograd_each(cpu_winograd_maker *m, const cpu_spans *spans,
                        cpu_winograd_fn body)
 {
-    cg *g = m->j->g;
-    const cpu_winograd *w = &m->w;
-    int64_t columns = glow_cpu_winograd_columns(w);
-    cg_value end = cg_addc(g, m->tile1, columns - 1);
     cg_loop rows;
-    cg_value phase, row = cg_over(g, m->tile0, columns);
 
-    glow_cg_loop(g, &rows, row, cg_over(g, end, columns), 1, NULL, 0);
-    m->row = rows.i;
-    phase = cg_over(g, rows.i, w->tiles_h);
-    row = cg_modulo(g, rows.i, w->tiles_h);
-    m->image = cg_over(g, phase, w->phases_h);
-    m->y = cg_affine(g, cg_modulo(g, phase, w->phases_h), 1, row,
-                     w->m_h * w->apart_h);
+    begin_rows(m, &rows);
     for (int i = 0; i < spans->count; i++)
         each_column(m, &spans->at[i], body);
-    glow_cg_loop_end(g, &rows, NULL);
+    glow_cg_loop_end(m->j->g, &rows, NULL);
+}
+
+void
+glow_cpu_winograd_begin_rows(cpu_winograd_maker *m, cpu_winograd_row_loops *l)
+{
+    cg *g = m->j->g;
+    const cpu_run all = {.count = m->w.tiles_w};
+    stretch s;
+
+    begin_rows(m, &l->rows);
+    glow_cg_for(g, &l->phases, m->w.phases_w);
+    s = stretch_of(m, l->phases.i, &all);
+    take_tile(m, &s, s.first);
+    l->count = cg_sub(g, s.end, s.first);
+}
+
+void
+glow_cpu_winograd_end_rows(cpu_winograd_maker *m, cpu_winograd_row_loops *l)
+{
+    cg *g = m->j->g;
+
+    glow_cg_loop_end(g, &l->phases, NULL);
+    glow_cg_loop_end(g, &l->rows, NULL);
 }
 
 void

@@ -4,12 +4,15 @@
                                            F(2), and beyond, and inputs that reach them
     winograd_integer.py draw SEED FILE     a module of a drawn shape
 
-Sums of `bound` are results of 32 bits, so that each bit of them is seen.
+Sums of `bound` are results of 32 bits, so that each bit of them is seen.  Those beyond the
+bound of F(4) are so by their bias.
 """
 
 import pathlib
 import random
 import sys
+
+BIAS = 7
 
 MODULE = """gir 1
 placeholder @x : {x}<{batch} x {height} x {width} x {channels}>
@@ -41,7 +44,7 @@ def write_bound(folder, name, depth, total, offset):
     text = MODULE.format(
         x=f"i8[S:1.0 O:{offset}]", y="i32[S:1.0 O:0]", w="i8", batch=1, height=5, width=6,
         channels=depth, depth=depth, outputs=2, result="1 x 5 x 6 x 2", weights=weights,
-        bias="[0, 7]", scales="splat(1.0)", offset=0, pads=[1, 1, 1, 1], dilation=[1, 1],
+        bias=f"[0, {BIAS}]", scales="splat(1.0)", offset=0, pads=[1, 1, 1, 1], dilation=[1, 1],
         groups=1)
     (folder / f"{name}.gir").write_text(text)
     head = f"{{'descr': '|i1', 'fortran_order': False, 'shape': (1, 5, 6, {depth}), }}"
@@ -55,7 +58,7 @@ def write_bound(folder, name, depth, total, offset):
 def bound(folder):
     folder.mkdir(parents=True, exist_ok=True)
     for form, bits, depth in (("four", 25, 120), ("two", 29, 1850)):
-        most = (2**bits - 1) // 255
+        most = (2**bits - 1 - BIAS) // 255
         for offset, side in ((-128, "high"), (127, "low")):
             write_bound(folder, f"{form}-{side}", depth, most, offset)
         write_bound(folder, f"{form}-beyond", depth, most + 1, -128)
