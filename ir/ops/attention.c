@@ -36,6 +36,7 @@ check_mask(const glow_node *n, glow_dims scores)
 typedef struct form {
     glow_attention attention;
     bool q_rows, k_rows, v_rows, y_rows;
+    bool may_widen; /* K and V may be of 16 bits beside a Q of float */
 } form;
 
 static form
@@ -59,6 +60,7 @@ fused_form(const glow_node *n)
         .k_rows = f->k_rows,
         .v_rows = f->v_rows,
         .y_rows = f->y_rows,
+        .may_widen = true,
     };
 }
 
@@ -75,6 +77,20 @@ turned(glow_dims d, bool by_rows)
     return t;
 }
 
+/*
+ * Checks the kind of operand `i`, keys or values: Q's, or a float of 16 bits where
+ * Q is float and `may_widen`.
+ */
+static bool
+check_kept(const glow_node *n, int i, bool may_widen)
+{
+    glow_kind q = n->in[Q]->type->elem, k = n->in[i]->type->elem;
+
+    return (may_widen && q == GLOW_FLOAT &&
+            (k == GLOW_FLOAT16 || k == GLOW_BFLOAT16)) ||
+           glow_check_kinds(n, i, Q);
+}
+
 /* The shape of the scores; false after a report. */
 static bool
 check_attention(const glow_node *n, const form *f, glow_dims *scores)
@@ -82,8 +98,8 @@ check_attention(const glow_node *n, const form *f, glow_dims *scores)
     const glow_attention *a = &f->attention;
     glow_dims q, k, v;
 
-    if (!glow_admit(n, Q, GLOW_ANY_FLOAT) || !glow_check_kinds(n, K, Q) ||
-        !glow_check_kinds(n, V, Q) || !glow_check_rank(n, Q, 4) ||
+    if (!glow_admit(n, Q, GLOW_ANY_FLOAT) || !check_kept(n, K, f->may_widen) ||
+        !check_kept(n, V, f->may_widen) || !glow_check_rank(n, Q, 4) ||
         !glow_check_rank(n, K, 4) || !glow_check_rank(n, V, 4))
         return false;
     q = turned(n->in[Q]->type->shape, f->q_rows);
@@ -387,7 +403,8 @@ const glow_op glow_op_fusedattention = {
     .eval = fusedattention_eval,
     .flops = fusedattention_flops,
     .doc = "Results of projections need no Transpose before or after it, and "
-           "no scores are kept.",
+           "no scores are kept.  K and V may be of float16 or bfloat16 beside "
+           "a Q of float, as caches are: they are computed with as floats.",
     .source = "Dao et al., FlashAttention, arXiv:2205.14135",
 };
 

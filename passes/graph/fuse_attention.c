@@ -1,5 +1,6 @@
 /*
- * fuse-attention: fuse the transposes of heads into Attention.
+ * fuse-attention: fuse the transposes of heads, and the conversions of keys and
+ * values, into Attention.
  *
  *     %q = Transpose(%x) {Shuffle: [0, 2, 1, 3]}
  *     %a = Attention(%q, %k, %v, %m)                 nobody uses %a#Scores
@@ -14,18 +15,32 @@
  * sequences, are not stored.  A backend without such a kernel lowers the node
  * back.
  *
+ * Keys and values of 16 bits that are computed with as floats, as a decoder's
+ * caches are:
+ *
+ *     %k = ConvertTo(@keys) : float             @keys : float16 or bfloat16
+ *     %y = FusedAttention(%q, %k, %v, %m)
+ *         =>
+ *     %y = FusedAttention(%q, @keys, %v, %m)
+ *
+ * the same for %v, with Reshapes and Transposes behind the ConvertTo, which
+ * are built again in front of it.  The conversion is exact, and a kernel that
+ * converts in registers reads half the bytes and stores none.
+ *
  * A Transpose with other users stays for them.  The transpose of Y is fused
  * only if it is the only user of Y; Reshapes are behind it, as other passes
  * leave them.
  *
- * Afterwards every Attention has uses of its scores, and no such Transpose is
- * next to a FusedAttention.  ONNX Runtime's MultiHeadAttention is the same with
+ * Afterwards every Attention has uses of its scores, and no such Transpose or
+ * ConvertTo is next to a FusedAttention.  ONNX Runtime's MultiHeadAttention is the same with
  * one order of axes.
  */
 
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
+
+#define MOST_STEPS 6 /* of layout operators behind a conversion */
 
 /* The operand of `v` if it is the transpose of heads, else NULL. */
 static glow_value *
@@ -50,6 +65,52 @@ take_rows(glow_value **in)
     if (rows)
         *in = rows;
     return rows != NULL;
+}
+
+/*
+ * `v` of the 16 bits that it is converted from, or NULL: Reshapes and
+ * Transposes, at most `left`, are built again.
+ */
+static glow_value *
+narrow_of(glow_builder *b, const glow_value *v, int left)
+{
+    const glow_node *n = v->def;
+    glow_value *x;
+
+    if (!n || n->pred || left == 0)
+        return NULL;
+    if (n->op == &glow_op_convertto)
+        return v->type->elem == GLOW_FLOAT &&
+                       (n->in[0]->type->elem == GLOW_FLOAT16 ||
+                        n->in[0]->type->elem == GLOW_BFLOAT16)
+                   ? n->in[0]
+                   : NULL;
+    if (n->op != &glow_op_reshape && n->op != &glow_op_transpose)
+        return NULL;
+    x = narrow_of(b, n->in[0], left - 1);
+    return x ? glow_build(b, n->op, NULL, GLOW_IN(x), n->attrs) : NULL;
+}
+
+/* FusedAttention of keys and values that are converted. */
+static glow_value *
+fuse_conversions(glow_builder *b, const glow_node *n)
+{
+    glow_fusedattention f = *(const glow_fusedattention *)n->attrs;
+    glow_value *in[4] = {n->in[0], n->in[1], n->in[2], n->in[3]};
+    glow_value *k = narrow_of(b, in[1], MOST_STEPS);
+    glow_value *v = narrow_of(b, in[2], MOST_STEPS);
+
+    if (!k && !v)
+        return NULL;
+    if (k) {
+        in[1] = k;
+        f.k_rows ^= take_rows(&in[1]);
+    }
+    if (v) {
+        in[2] = v;
+        f.v_rows ^= take_rows(&in[2]);
+    }
+    return glow_build(b, n->op, NULL, in, 4, &f);
 }
 
 static glow_value *
@@ -94,6 +155,8 @@ fuse(glow_builder *b, glow_node *n)
         return NULL;
     if (n->op == &glow_op_transpose)
         return fuse_result(b, n);
+    if (n->op == &glow_op_fusedattention)
+        return fuse_conversions(b, n);
     if (n->op != &glow_op_attention || !glow_is_unused(n->out[1]))
         return NULL;
     y = fuse_heads(b, n);
@@ -111,7 +174,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fuse_attention = {
     .name = "fuse-attention",
-    .summary = "fuse the transposes of heads into Attention",
+    .summary = "fuse transposes of heads, and conversions, into Attention",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

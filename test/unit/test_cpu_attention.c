@@ -12,6 +12,7 @@ static const glow_kind kinds[] = {GLOW_FLOAT, GLOW_FLOAT, GLOW_FLOAT16,
 typedef struct drawn {
     glow_kind kind;
     int64_t batch, heads, group, rows, keys, depth, width;
+    bool by_rows; /* heads of keys and values side by side, not drawn */
 } drawn;
 
 static glow_dims
@@ -36,10 +37,20 @@ draw_mask(fixture *t, uint64_t *s, const drawn *d)
     return input(t, which == 1 ? GLOW_BOOL : d->kind, m);
 }
 
+/* Keys and values of float queries are of 16 bits in turn. */
+static glow_kind
+kept_kind(const drawn *d, size_t number)
+{
+    static const glow_kind kept[] = {GLOW_FLOAT, GLOW_FLOAT16, GLOW_BFLOAT16};
+
+    return d->kind == GLOW_FLOAT ? kept[number % COUNT(kept)] : d->kind;
+}
+
 static void
-build(fixture *t, uint64_t *s, const drawn *d)
+build(fixture *t, uint64_t *s, const drawn *d, size_t number)
 {
     int64_t groups = d->heads / d->group;
+    glow_kind k = kept_kind(d, number), v = kept_kind(d, number / 3);
     glow_fusedattention a = {
         .scale = 0.25f,
         .soft_cap = draw(s, 0, 3) ? 0 : 1.5f,
@@ -47,18 +58,16 @@ build(fixture *t, uint64_t *s, const drawn *d)
         .past = draw(s, 0, 2) * d->keys / 3,
         .nan_rows = draw(s, 0, 1),
         .q_rows = draw(s, 0, 1),
-        .k_rows = draw(s, 0, 1),
-        .v_rows = draw(s, 0, 1),
+        .k_rows = draw(s, 0, 1) || d->by_rows,
+        .v_rows = draw(s, 0, 1) || d->by_rows,
         .y_rows = draw(s, 0, 1),
     };
     glow_value *in[4];
 
     in[0] = input(t, d->kind,
                   shape(a.q_rows, d->batch, d->heads, d->rows, d->depth));
-    in[1] = weights(t, d->kind,
-                    shape(a.k_rows, d->batch, groups, d->keys, d->depth));
-    in[2] =
-        input(t, d->kind, shape(a.v_rows, d->batch, groups, d->keys, d->width));
+    in[1] = weights(t, k, shape(a.k_rows, d->batch, groups, d->keys, d->depth));
+    in[2] = input(t, v, shape(a.v_rows, d->batch, groups, d->keys, d->width));
     in[3] = draw_mask(t, s, d);
     save(t, glow_build(t->b, &glow_op_fusedattention, NULL, in, 4, &a));
 }
@@ -72,7 +81,7 @@ check(const drawn *d, uint64_t *seed, size_t number)
                  .constants = number % 2};
 
     begin(&t);
-    build(&t, seed, d);
+    build(&t, seed, d, number);
     if (runs(t.target))
         agree_on(&t, "attention", GLOW_FILL_RANDOM, 2e-5);
     else
@@ -97,6 +106,54 @@ small_heads_agree(void **state)
             .keys = draw(&seed, 1, 70),
             .depth = draw(&seed, 1, 40),
             .width = draw(&seed, 1, 70),
+        };
+
+        check(&d, &seed, (size_t)i);
+    }
+}
+
+/* One row, in place: tiles of 1 to 4 heads, with keys of their own or common ones. */
+static void
+single_rows_agree(void **state)
+{
+    uint64_t seed = 4;
+
+    (void)state;
+    for (int i = 0; i < 24; i++) {
+        int64_t group = i % 2 ? 1 : 1 + i / 2;
+        drawn d = {
+            .kind = kinds[draw(&seed, 0, COUNT(kinds) - 1)],
+            .batch = draw(&seed, 1, 2),
+            .heads = group * draw(&seed, 1, i % 2 ? 8 : 2),
+            .group = group,
+            .rows = 1,
+            .keys = draw(&seed, 16, 70),
+            .depth = draw(&seed, 1, 70),
+            .width = draw(&seed, 1, 150),
+        };
+
+        check(&d, &seed, (size_t)i);
+    }
+}
+
+/* More scores than tiles of heads have together: groups of tiles, the last one smaller. */
+static void
+long_rows_agree(void **state)
+{
+    uint64_t seed = 5;
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        drawn d = {
+            .kind = GLOW_FLOAT,
+            .batch = 1,
+            .heads = 16,
+            .group = 1 + i % 2,
+            .rows = 1,
+            .keys = 10000 + i,
+            .depth = draw(&seed, 1, 5),
+            .width = draw(&seed, 1, 5),
+            .by_rows = true,
         };
 
         check(&d, &seed, (size_t)i);
@@ -188,6 +245,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_heads_agree),
+        cmocka_unit_test(single_rows_agree),
+        cmocka_unit_test(long_rows_agree),
         cmocka_unit_test(long_sequences_agree),
         cmocka_unit_test(pairs_agree),
         cmocka_unit_test(hidden_rows_agree),
