@@ -15,6 +15,8 @@
 #define MOST_AXES 3
 #define MOST_TAPS 4
 #define MOST_TERMS 4
+/* Beyond an end by as much, all taps of a cubic are held to the last element. */
+#define CUBIC_REACH 3
 
 /*
  * The taps of a mode: their number, the offset of the first, and the
@@ -114,16 +116,10 @@ pad_position(glow_builder *b, const glow_lower_reading *how, glow_value *v,
     if (how->padding == GLOW_SAMPLE_ZEROS)
         return v;
 
-    glow_value *held = clip(b, v, 0, last);
-
-    if (how->mode != GLOW_RESIZE_CUBIC)
-        return held;
-
-    glow_value *within = clip(b, v, edge, last - edge);
-
-    return GLOW_BUILD_PLAIN(
-        b, select,
-        GLOW_IN(GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(v, within)), v, held));
+    /* A cubic beyond the end still reads elements before it; no taps do far beyond. */
+    if (how->mode == GLOW_RESIZE_CUBIC)
+        return clip(b, v, -CUBIC_REACH, last + CUBIC_REACH);
+    return clip(b, v, 0, last);
 }
 
 /* The taps of one axis, [N, taps, P] each; weight or mask may be NULL. */

@@ -200,6 +200,9 @@ static const glow_pipeline_entry generate[] = {
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
                       "one end of a network to the other"},
     {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
+    {"pool-planes,fold-pad,dce",
+     "pools that stay between transposes, whose windows "
+     "have padding of their own"},
     {"place-transpose", "bands of a transposed image are transposed each"},
     {"arrange", "an order, buffers, places"},
     {0},
@@ -247,6 +250,9 @@ static const glow_pipeline_entry Os[] = {
     {"arrange", "an order, buffers, places; without strassen and tile-rows, "
                 "which trade memory for time"},
     {0},
+    {"pool-planes,fold-pad,dce",
+     "pools that stay between transposes, whose windows "
+     "have padding of their own"},
 };
 
 static const glow_pipeline_entry O3[] = {

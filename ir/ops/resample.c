@@ -154,8 +154,13 @@ run_of(const axis *a, int64_t i)
 {
     double at = place(a, i);
 
+    if (a->r->mode == GLOW_RESIZE_NEAREST && !crops(a->r))
+        at = glow_grid_nearest(a->r->coordinates, a->r->rounding, a->scale, i,
+                               a->in, a->out);
+    else if (a->r->mode == GLOW_RESIZE_NEAREST)
+        at = glow_grid_round(at, a->r->rounding);
     if (a->r->mode == GLOW_RESIZE_NEAREST)
-        return (run){held(glow_grid_round(at, a->r->rounding), a->in), 1};
+        return (run){held(at, a->in), 1};
 
     int64_t first = held(floor(at - a->reach) + 1, a->in);
     int64_t last = held(ceil(at + a->reach) - 1, a->in);

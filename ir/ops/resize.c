@@ -60,26 +60,50 @@ resize_infer(const glow_node *n, glow_type out[], int classes)
     return glow_resize_check(n, r->scale, classes, &out[0]);
 }
 
-double
-glow_grid_at(int coordinates, double scale, int64_t i, int64_t in, int64_t out)
+/* `place` is the position of element `i` in units of Result, divided by the scale. */
+static double
+grid_at(int coordinates, double place, double scale, int64_t i, int64_t in,
+        int64_t out)
 {
-    double at = (double)i, size = (double)in;
+    double size = (double)in;
 
     switch (coordinates) {
     case GLOW_COORD_HALF_PIXEL:
-        return (at + 0.5) / scale - 0.5;
+        return place - 0.5;
     case GLOW_COORD_PYTORCH_HALF_PIXEL:
-        return out > 1 ? (at + 0.5) / scale - 0.5 : 0;
+        return out > 1 ? place - 0.5 : 0;
     case GLOW_COORD_ALIGN_CORNERS:
-        return out > 1 ? at * (size - 1) / (double)(out - 1) : 0;
-    case GLOW_COORD_TF_HALF_PIXEL_FOR_NN:
-        return (at + 0.5) / scale;
+        return out > 1 ? (double)i * (size - 1) / (double)(out - 1) : 0;
     case GLOW_COORD_HALF_PIXEL_SYMMETRIC:
-        return size / 2 * (1 - (double)out / (scale * size)) +
-               (at + 0.5) / scale - 0.5;
+        return size / 2 * (1 - (double)out / (scale * size)) + place - 0.5;
     default:
-        return at / scale;
+        return place;
     }
+}
+
+/* Element `i` of Result: its middle, or its start. */
+static double
+element_at(int coordinates, int64_t i)
+{
+    return (double)i + (coordinates == GLOW_COORD_ASYMMETRIC ? 0 : 0.5);
+}
+
+double
+glow_grid_at(int coordinates, double scale, int64_t i, int64_t in, int64_t out)
+{
+    return grid_at(coordinates, element_at(coordinates, i) / scale, scale, i,
+                   in, out);
+}
+
+double
+glow_grid_nearest(int coordinates, int rounding, double scale, int64_t i,
+                  int64_t in, int64_t out)
+{
+    /* 17 / 1.7f is 10 as a float, but 9.99999986 as a double. */
+    float place = (float)(element_at(coordinates, i) / scale);
+
+    return glow_grid_round(
+        grid_at(coordinates, (double)place, scale, i, in, out), rounding);
 }
 
 static double
@@ -119,10 +143,11 @@ glow_resize_nearest(const glow_grid *r, glow_dims x, glow_dims y, int axis,
                     int64_t i)
 {
     int64_t in = x.at[axis];
-    double at = glow_grid_at(r->coordinates, (double)r->scale.at[axis], i, in,
-                             y.at[axis]);
 
-    return (int64_t)clamp(glow_grid_round(at, r->rounding), in);
+    return (int64_t)clamp(glow_grid_nearest(r->coordinates, r->rounding,
+                                            (double)r->scale.at[axis], i, in,
+                                            y.at[axis]),
+                          in);
 }
 
 /* resizenearest */

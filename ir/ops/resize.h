@@ -30,6 +30,12 @@ bool glow_resize_check(const glow_node *n, glow_floats scale, int classes,
 double glow_grid_at(int coordinates, double scale, int64_t i, int64_t in,
                     int64_t out);
 double glow_grid_round(double x, int rounding);
+/*
+ * The same, rounded to an element.  The quotient by the scale is rounded to float first:
+ * a position that is whole by the exact scale is so by that of a float.
+ */
+double glow_grid_nearest(int coordinates, int rounding, double scale, int64_t i,
+                         int64_t in, int64_t out);
 
 /*
  * True if the elements of axis `axis` of shape x change when it is resized to

@@ -9,6 +9,9 @@
 #include "ir/ops/sample.h"
 #include "ir/ops/window.h"
 
+/* Beyond an end by as much, all taps of a cubic are held to the last element. */
+#define CUBIC_REACH 3
+
 /* x reflected at low and high until it is between them. */
 static double
 reflected(double x, double low, double high)
@@ -29,8 +32,12 @@ padded(const glow_sampling *s, double x, int64_t in)
 
     if (x >= edge && x <= last - edge)
         return x;
-    if (s->padding == GLOW_SAMPLE_BORDER)
-        return x < 0 ? 0 : last;
+    if (s->padding == GLOW_SAMPLE_BORDER) {
+        /* A cubic beyond the end still reads elements before it, but not far beyond. */
+        double reach = s->mode == GLOW_RESIZE_CUBIC ? CUBIC_REACH : 0;
+
+        return x < -reach ? -reach : x > last + reach ? last + reach : x;
+    }
     if (s->padding == GLOW_SAMPLE_REFLECTION)
         return reflected(x, edge, last - edge);
     return x;
@@ -232,11 +239,12 @@ const glow_op glow_op_gridsample = {
     .doc =
         "`v` of an axis of `n` lies at `p = (v + 1) / 2 * (n - 1)` with "
         "AlignCorners, else at `((v + 1) * n - 1) / 2`.  A `p` beyond the ends "
-        "is held to the first or last element (border) or reflected at the "
-        "ends (reflection).  The result is the element nearest to it (halves "
-        "to the even one), or the weighted sum of the two (linear) or four "
-        "(cubic, Keys with A = -0.75) around it on each axis; of those beyond "
-        "Input the same holds, and with zeros they are 0.",
+        "is held to the first or last element (border, but for cubic) or "
+        "reflected at the ends (reflection).  The result is the element "
+        "nearest to it (halves to the even one), or the weighted sum of the "
+        "two (linear) or four (cubic, Keys with A = -0.75) around it on each "
+        "axis; those beyond Input are held or reflected, and with zeros they "
+        "are 0.",
     .source = "ONNX GridSample; Jaderberg et al., Spatial Transformer "
               "Networks, arXiv:1506.02025",
 };

@@ -147,6 +147,11 @@ test_gridsample(void **state)
         GIVES(gridsample,
               GRID(.mode = GLOW_RESIZE_CUBIC, .align_corners = true),
               IN(LINE, "float 1 2 1: 0 1"), OUT("float 1 2 1: 2.71875 8")),
+        /* Half beyond the last element its neighbor still counts, by -0.09375. */
+        GIVES(gridsample,
+              GRID(.mode = GLOW_RESIZE_CUBIC, .padding = GLOW_SAMPLE_BORDER),
+              IN(LINE, "float 1 3 1: 1 1e30 -inf"),
+              OUT("float 1 3 1: 8.375 8 1")),
         /* Position (x, y) of a column and a row. */
         GIVES(gridsample,
               GRID(.mode = GLOW_RESIZE_LINEAR, .align_corners = true),

@@ -469,6 +469,125 @@ glow_cg_tanh(cg *g, cg_value x)
     return odd_rational(g, x, 9.6, p, 5, q, 5);
 }
 
+/*
+ * atan: 1.5 ulp; of numbers above 1 as pi / 2 - atan(1 / x).  Our own fit of
+ * (atan(z) - z) / z^3 over z^2, z in [0, 1], relative error of atan 2.6e-9.
+ */
+cg_value
+glow_cg_atan(cg *g, cg_value x)
+{
+    static const double c[] = {-0.3333329909,  0.1999854829,   -0.1426424171,
+                               0.1095218592,   -0.08403450689, 0.05795759905,
+                               -0.03117785072, 0.01091460809,  -0.001793622179};
+    static const double half_pi = 1.57079637050628662109375; /* a float */
+    static const double rest = -4.37113900018624283e-8;
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value size, is_above, z, y, p, args[2];
+
+    if (is_double(g, x))
+        return glow_cg_libm(g, "atan", &x, 1);
+    size = glow_cg_intrinsic(g, "llvm.fabs", &x, 1);
+    is_above = cg_fcmp(g, LLVMRealOGT, size, glow_cg_real(t, 1));
+    z = cg_select(g, is_above, cg_fdiv(g, glow_cg_real(t, 1), size), size);
+    y = cg_fmul(g, z, z);
+    p = horner(g, y, c, 9);
+    y = glow_cg_fma(g, p, cg_fmul(g, z, y), z);
+    z = cg_fsub(g, y, glow_cg_real(t, rest));
+    z = cg_fsub(g, glow_cg_real(t, half_pi), z);
+    args[0] = cg_select(g, is_above, z, y);
+    args[1] = x;
+    return glow_cg_intrinsic(g, "llvm.copysign", args, 2);
+}
+
+#define MOST_TURNS 1048576.0 /* |x| up to which `turn` is exact enough */
+
+/*
+ * The remainder of a double `x` by pi / 2, in [-pi / 4, pi / 4], and the quotient in the
+ * low bits of `quarters`: two-part reduction after Cody and Waite, whose first part has 33
+ * bits, so that its product with a quotient of 20 bits is exact.
+ */
+static cg_value
+turn(cg *g, cg_value x, cg_value *quarters)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value magic = glow_cg_real(t, 6755399441055744.0); /* 1.5 * 2^52 */
+    cg_value n =
+        glow_cg_fma(g, x, glow_cg_real(t, 0.63661977236758134308), magic);
+
+    *quarters = cg_bitcast(g, n, glow_cg_like(x, g->i64));
+    n = cg_fsub(g, n, magic);
+    x = glow_cg_fma(g, n, glow_cg_real(t, -0x1.921fb544p0), x);
+    return glow_cg_fma(g, n, glow_cg_real(t, -0x1.0b4611a626331p-34), x);
+}
+
+/*
+ * The sine, or with `ahead` 1 the cosine, of floats up to MOST_TURNS: in double, rounded
+ * once.  Our own fits of (sin r / r - 1) / r^2 and (cos r - 1) / r^2 over r^2, relative
+ * errors of sine and cosine 5.2e-12 and 6.4e-11.
+ */
+static cg_value
+wave(cg *g, cg_value x, int64_t ahead)
+{
+    static const double sines[] = {-0.1666666664078, 0.008333329302412,
+                                   -0.0001983931148353, 2.71811409872e-06};
+    static const double cosines[] = {-0.4999999969423, 0.04166662032879,
+                                     -0.001388668075157, 2.438348285633e-05};
+    LLVMTypeRef narrow = LLVMTypeOf(x), t = glow_cg_like(x, g->f64);
+    LLVMTypeRef bits = glow_cg_like(x, g->i64);
+    cg_value one = glow_cg_real(t, 1), k, r, z, sine, cosine, odd;
+
+    r = turn(g, LLVMBuildFPExt(g->builder, x, t, ""), &k);
+    k = cg_iadd(g, k, glow_cg_int(bits, ahead));
+    z = cg_fmul(g, r, r);
+    sine = cg_fmul(g, r, glow_cg_fma(g, horner(g, z, sines, 4), z, one));
+    cosine = glow_cg_fma(g, horner(g, z, cosines, 4), z, one);
+    odd = cg_icmp(g, LLVMIntNE, cg_and(g, k, glow_cg_int(bits, 1)),
+                  LLVMConstNull(bits));
+    z = cg_bitcast(g, cg_select(g, odd, cosine, sine), bits);
+    k = cg_shl(g, cg_and(g, k, glow_cg_int(bits, 2)), glow_cg_int(bits, 62));
+    z = cg_bitcast(g, LLVMBuildXor(g->builder, z, k, ""), t);
+    return LLVMBuildFPTrunc(g->builder, z, narrow, "");
+}
+
+/* The same of all floats: vectors with a greater one, which are rare, go to libm. */
+static cg_value
+any_wave(cg *g, const char *name, cg_value x, int64_t ahead)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value most = glow_cg_real(t, MOST_TURNS), y, is_above;
+    int lanes = glow_cg_lanes(t);
+    cg_if s;
+
+    if (is_double(g, x))
+        return glow_cg_libm(g, name, &x, 1);
+    y = glow_cg_local(g, wave(g, x, ahead));
+    is_above = glow_cg_intrinsic(g, "llvm.fabs", &x, 1);
+    is_above = cg_fcmp(g, LLVMRealOGT, is_above, most);
+    if (lanes > 1) {
+        LLVMTypeRef all = LLVMIntTypeInContext(g->context, (unsigned)lanes);
+
+        is_above = cg_bitcast(g, is_above, all);
+        is_above = cg_icmp(g, LLVMIntNE, is_above, LLVMConstNull(all));
+    }
+    glow_cg_if(g, &s, is_above);
+    LLVMBuildStore(g->builder, glow_cg_libm(g, name, &x, 1), y);
+    glow_cg_end_if(g, &s);
+    return LLVMBuildLoad2(g->builder, t, y, "");
+}
+
+/* sin and cos: 0.5 ulp, and libm's from 2^20 on. */
+cg_value
+glow_cg_sin(cg *g, cg_value x)
+{
+    return any_wave(g, "sin", x, 0);
+}
+
+cg_value
+glow_cg_cos(cg *g, cg_value x)
+{
+    return any_wave(g, "cos", x, 1);
+}
+
 /* erf: 5.9 ulp, absolute error 3.5e-7; our own fit. */
 cg_value
 glow_cg_erf(cg *g, cg_value x)

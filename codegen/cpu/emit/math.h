@@ -26,6 +26,9 @@ cg_value glow_cg_short_power(cg *g, cg_value x);
 cg_value glow_cg_short_gelu(cg *g, cg_value x);
 cg_value glow_cg_tanh(cg *g, cg_value x);
 cg_value glow_cg_erf(cg *g, cg_value x);
+cg_value glow_cg_atan(cg *g, cg_value x);
+cg_value glow_cg_sin(cg *g, cg_value x);
+cg_value glow_cg_cos(cg *g, cg_value x);
 /*
  * a / b to 2 ulp; for float by a reciprocal estimate where the target has one,
  * with |b| in [2^-126, 2^126] or NaN.

@@ -267,13 +267,13 @@ glow_cpu_table(cg *g, const int64_t *values, int64_t count)
 }
 
 cg_value
-glow_cpu_table_real(cg *g, const double *values, int64_t count)
+glow_cpu_table_real(cg *g, LLVMTypeRef t, const double *values, int64_t count)
 {
     cg_value *v = GLOW_NEW_ARRAY(g->arena, cg_value, count + 1);
 
     for (int64_t i = 0; i < count; i++)
-        v[i] = LLVMConstReal(g->f64, values[i]);
-    return table(g, g->f64, v, count);
+        v[i] = LLVMConstReal(t, values[i]);
+    return table(g, t, v, count);
 }
 
 cg_value

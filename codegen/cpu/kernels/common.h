@@ -101,7 +101,8 @@ cg_tensor glow_cpu_widen_operand(cpu_job *j, int i, cg_value to);
 
 /* An array of constants; element `i` of it. */
 cg_value glow_cpu_table(cg *g, const int64_t *values, int64_t count);
-cg_value glow_cpu_table_real(cg *g, const double *values, int64_t count);
+cg_value glow_cpu_table_real(cg *g, LLVMTypeRef t, const double *values,
+                             int64_t count);
 cg_value glow_cpu_table_at(cg *g, LLVMTypeRef t, cg_value table, cg_value i);
 
 /* Windows of convolution and pooling, always with three spatial axes. */

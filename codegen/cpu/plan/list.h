@@ -8,6 +8,7 @@
     K(adam)                              \
     K(argmax)                            \
     K(argmin)                            \
+    K(avgpool_planes)                    \
     K(avgpool_whole)                     \
     K(avgpool_lines)                     \
     K(avgpool)                           \
@@ -51,7 +52,9 @@
     K(convtranspose_parts)               \
     K(convtranspose_direct)              \
     K(convtranspose)                     \
+    K(cumprod_lines)                     \
     K(cumprod)                           \
+    K(cumsum_lines)                      \
     K(cumsum)                            \
     K(fullyconnected_matrix_integer)     \
     K(fullyconnected_integer)            \
@@ -85,6 +88,7 @@
     K(matmul_strassen)                   \
     K(matmul_direct)                     \
     K(matmul)                            \
+    K(maxpool_planes)                    \
     K(maxpool_lines)                     \
     K(maxpool)                           \
     K(maxpool_grad)                      \

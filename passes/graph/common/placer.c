@@ -118,10 +118,14 @@ in_order(placer *p, glow_value *v, axis_order order)
                           &p->sites[i].transposes);
     if (order == AXES_AS_THEY_ARE)
         return v;
-    return transposed(
-        p, root, AXES_AS_THEY_ARE, want,
-        i >= 0 ? &p->sites[i].transposes
-               : &p->roots[glow_placer_fixed_root(p, root)].transposes);
+    if (i >= 0)
+        return transposed(p, root, AXES_AS_THEY_ARE, want,
+                          &p->sites[i].transposes);
+
+    int fixed = glow_placer_fixed_root(p, root);
+
+    return transposed(p, root, AXES_AS_THEY_ARE, want,
+                      &p->roots[fixed].transposes);
 }
 
 static glow_value *

@@ -36,8 +36,8 @@ write_resize(exporter *e, const glow_node *n, const glow_resize *r)
     const char *scales = "", *sizes = "";
 
     for (int i = 0; i < to.rank; i++)
-        by_scale &= floor((double)from.at[i] * (double)r->scale.at[i]) ==
-                    (double)to.at[i];
+        by_scale &=
+            floorf((float)from.at[i] * r->scale.at[i]) == (double)to.at[i];
     if (by_scale)
         scales = export_floats(e, n, r->scale.at, (int)r->scale.count);
     else

@@ -18,7 +18,8 @@ typedef struct plan {
 static bool
 set_axis(import_node *n, plan *p, int axis, int64_t from, double scale)
 {
-    double size = floor((double)from * scale);
+    /* 20 * 1.3f is 26 as a float, as PyTorch has it, but 25.9999990 as a double. */
+    double size = floor((double)(float)((double)from * scale));
 
     if (!(scale > 0) || !(size < 2147483648.0))
         return import_refuse(n, "E0711", "the scale of axis %d is %g", axis,

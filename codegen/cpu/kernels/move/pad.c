@@ -50,8 +50,6 @@ pad_axes(const glow_node *n)
     const glow_pad *p = n->attrs;
     int rank = n->out[0]->type->shape.rank, axes = rank ? rank - 1 : 0;
 
-    if (p->mode != GLOW_PAD_CONSTANT)
-        return axes;
     while (axes > 0 && p->pads.at[axes] == 0 && p->pads.at[rank + axes] == 0)
         axes--;
     return axes;
@@ -150,30 +148,78 @@ pad_constant(cpu_job *j)
     glow_cg_nest_end(j->g, &n);
 }
 
+/*
+ * Copies `count` slices behind axis `last`, from slice `first` of the result on, each
+ * from where the table of the axis has it.
+ */
+static void
+pad_edge(cpu_job *j, cg_tensor out, cg_tensor in, int last, int64_t first,
+         int64_t count)
+{
+    cg *g = j->g;
+    glow_dims y = j->out[0].type->shape;
+    glow_dims to = glow_cpu_strides(j->out[0].type);
+    glow_dims from = glow_cpu_strides(j->in[0].type);
+    int64_t bytes = glow_cg_bytes(j->out[0].type);
+    cg_value table = pad_table(j, last), i, source;
+    cg_loop l;
+
+    if (count == 0)
+        return;
+    i = cg_addc(g, glow_cg_for(g, &l, count), first);
+    source = glow_cpu_table_at(g, g->i64, table, i);
+    out.at = glow_cg_at(g, out.at, cg_mulc(g, i, to.at[last] * bytes));
+    in.at = glow_cg_at(g, in.at, cg_mulc(g, source, bytes));
+    glow_cpu_copy(g, out, 0, glow_cpu_behind(to, last + 1), in, 0,
+                  glow_cpu_behind(from, last + 1),
+                  glow_cpu_behind(y, last + 1));
+    glow_cg_loop_end(g, &l, NULL);
+}
+
+/*
+ * Other modes: along the last padded axis the operand is copied in one piece, and the
+ * slices before and after it from where the mode has them.
+ */
+static void
+pad_repeated(cpu_job *j)
+{
+    cg *g = j->g;
+    middle m = middle_of(j->n);
+    glow_dims y = j->out[0].type->shape;
+    glow_dims to = glow_cpu_strides(j->out[0].type);
+    glow_dims from = glow_cpu_strides(j->in[0].type);
+    int last = pad_axes(j->n);
+    int64_t piece = m.shape.at[last]; /* 0: all is before it */
+    int64_t begin = piece ? m.to.at[last] : y.at[last], end = begin + piece;
+    glow_dims shape = glow_cpu_behind(y, last);
+    cg_value at = cg_i64(g, 0);
+    cg_tensor out, in = j->in[0];
+    cg_nest n;
+
+    glow_cpu_outer_begin(j, &n, last);
+    for (int d = 0; d < last; d++)
+        at = cg_add(g, at,
+                    glow_cpu_table_at(g, g->i64, pad_table(j, d), n.at[d]));
+    out = glow_cpu_outer_part(j, j->out[0], n.at, last);
+    in.at = glow_cg_at(g, in.at, cg_mulc(g, at, glow_cg_bytes(in.type)));
+    shape.at[0] = piece;
+    glow_cpu_copy(g, out, begin * to.at[last], glow_cpu_behind(to, last), in,
+                  m.from.at[last] * from.at[last], glow_cpu_behind(from, last),
+                  shape);
+    pad_edge(j, out, in, last, 0, begin);
+    pad_edge(j, out, in, last, end, y.at[last] - end);
+    glow_cg_nest_end(g, &n);
+}
+
 static void
 emit_pad(cpu_job *j)
 {
     const glow_pad *p = j->n->attrs;
-    glow_dims y = j->out[0].type->shape;
-    cg_value tables[GLOW_MAX_RANK], at = cg_i64(j->g, 0);
-    cg_nest n;
 
-    if (p->mode == GLOW_PAD_CONSTANT) {
+    if (p->mode == GLOW_PAD_CONSTANT)
         pad_constant(j);
-        return;
-    }
-    for (int d = 0; d < y.rank; d++)
-        tables[d] = pad_table(j, d);
-    glow_cpu_unit_nest(j, &n, y, pad_axes(j->n));
-    for (int d = 0; d < y.rank; d++)
-        at = cg_add(j->g, at,
-                    glow_cpu_table_at(j->g, j->g->i64, tables[d], n.at[d]));
-
-    cg_value to = glow_cg_offset(j->g, n.at, glow_dims_strides(y));
-    cg_value bits = glow_cg_load_bits(j->g, j->in[0], at, 1);
-
-    glow_cg_store_bits(j->g, j->out[0], to, bits);
-    glow_cg_nest_end(j->g, &n);
+    else
+        pad_repeated(j);
 }
 
 static int64_t

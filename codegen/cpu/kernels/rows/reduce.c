@@ -10,10 +10,14 @@
  *     for each block                               a sum in registers, of doubles
  *       for each of BLOCK reduced indices          a sum in registers
  *
+ * Where several axes are reduced of which the last is dense, as the batch and the image of
+ * NCHW, its rows are reduced in vectors, and the results of rows one by one; sums of rows
+ * of floats are added in double.
+ *
  * Sums of quantized elements are exact, their extremes are elements; what is stored
  * is rounded once.
  *
- *     for each kept index                          units; the last axis in vectors
+ *     for each kept index                          units; the last axis in vectors, some abreast
  *       for each reduced index                     sums in registers
  */
 
@@ -24,6 +28,8 @@
     32 /* of exact sums: vectors have as many lanes as of float */
 
 #define BLOCK 128 /* terms that are added in float */
+#define FLOAT_BYTES 4
+#define ABREAST 4 /* vectors whose sums do not wait for each other */
 
 typedef struct reducer {
     cg_combine_fn combine;
@@ -124,7 +130,8 @@ widen(cg *g, cg_value v, const void *user)
 static bool
 in_blocks(cpu_job *j, const axes *a, const reducer *r)
 {
-    return r->combine == glow_cpu_sum && LLVMTypeOf(r->start) == j->g->f32 &&
+    return a->gone.rank > 0 && r->combine == glow_cpu_sum &&
+           LLVMTypeOf(r->start) == j->g->f32 &&
            a->gone.at[a->gone.rank - 1] > 2 * BLOCK;
 }
 
@@ -161,6 +168,74 @@ sum_blocks(cpu_job *j, const axes *a, const reducer *r, cg_value from,
     return LLVMBuildFPTrunc(g->builder, cg_get(g, total), LLVMTypeOf(zero), "");
 }
 
+/* True if the reduced indices are several rows of adjacent elements. */
+static bool
+in_rows(const axes *a)
+{
+    int last = a->gone.rank - 1;
+
+    return last > 0 && a->gone_step.at[last] == 1;
+}
+
+/* One element: the rows from element `from` on, each in vectors. */
+static cg_value
+reduce_rows(cpu_job *j, const axes *a, const reducer *r, cg_value from)
+{
+    cg *g = j->g;
+    const glow_type *t = j->in[0].type;
+    widening w = {t, LLVMTypeOf(r->start)};
+    bool wide = r->combine == glow_cpu_sum && LLVMTypeOf(r->start) == g->f32;
+    int last = a->gone.rank - 1;
+    glow_dims rows = a->gone, step = a->gone_step;
+    cg_value total = r->start, x;
+    cg_nest n;
+
+    if (wide)
+        total = LLVMBuildFPExt(g->builder, total, g->f64, "");
+    total = glow_cg_local(g, total);
+    rows.rank = step.rank = last;
+    glow_cg_nest(g, &n, rows);
+    x = cg_add(g, from, glow_cg_offset(g, n.at, step));
+    x = glow_cpu_reduce_row(g, j->in[0], x, a->gone.at[last], r->start,
+                            r->combine, r->adds ? widen : NULL, &w);
+    if (wide)
+        x = LLVMBuildFPExt(g->builder, x, g->f64, "");
+    cg_set(g, total, r->combine(g, t, cg_get(g, total), x));
+    glow_cg_nest_end(g, &n);
+    x = cg_get(g, total);
+    return wide ? LLVMBuildFPTrunc(g->builder, x, g->f32, "") : x;
+}
+
+/* `count` vectors beside each other, from elements `from` on to `to` on. */
+static void
+reduce_abreast(cpu_job *j, const axes *a, const reducer *r, cg_value from,
+               cg_value to, int lanes, int count)
+{
+    cg *g = j->g;
+    const glow_type *t = j->in[0].type;
+    widening w = {t, LLVMTypeOf(r->start)};
+    cg_value sum[ABREAST], at;
+    cg_nest n;
+
+    for (int i = 0; i < count; i++)
+        sum[i] = glow_cg_local(g, glow_cg_splat(g, r->start, lanes));
+    glow_cg_nest(g, &n, a->gone);
+    at = cg_add(g, from, glow_cg_offset(g, n.at, a->gone_step));
+    for (int i = 0; i < count; i++) {
+        cg_value x = glow_cg_load(g, j->in[0],
+                                  cg_addc(g, at, (int64_t)i * lanes), lanes);
+
+        x = r->adds ? widen(g, x, &w) : x;
+        cg_set(g, sum[i], r->combine(g, t, cg_get(g, sum[i]), x));
+    }
+    glow_cg_nest_end(g, &n);
+    for (int i = 0; i < count; i++) {
+        cg_value v = finish(j, a, r, cg_get(g, sum[i]));
+
+        glow_cg_store(g, j->out[0], cg_addc(g, to, (int64_t)i * lanes), v);
+    }
+}
+
 /*
  * One element, or a vector of them, from elements `from` on to `to` on.  Loops
  * run at least once: where there is nothing to reduce, there must be none.
@@ -179,21 +254,13 @@ reduce_at(cpu_job *j, const axes *a, const reducer *r, cg_value from,
     } else if (lanes == 1 && a->gone.rank == 1 && a->gone_step.at[0] == 1) {
         sum = glow_cpu_reduce_row(g, j->in[0], from, a->gone.at[0], r->start,
                                   r->combine, r->adds ? widen : NULL, &w);
+    } else if (lanes == 1 && in_rows(a)) {
+        sum = reduce_rows(j, a, r, from);
     } else if (in_blocks(j, a, r)) {
         sum = sum_blocks(j, a, r, from, lanes);
     } else {
-        cg_value local = glow_cg_local(g, glow_cg_splat(g, r->start, lanes));
-        cg_nest n;
-
-        glow_cg_nest(g, &n, a->gone);
-
-        cg_value at = cg_add(g, from, glow_cg_offset(g, n.at, a->gone_step));
-        cg_value x = glow_cg_load(g, j->in[0], at, lanes);
-
-        x = r->adds ? widen(g, x, &w) : x;
-        cg_set(g, local, r->combine(g, t, cg_get(g, local), x));
-        glow_cg_nest_end(g, &n);
-        sum = cg_get(g, local);
+        reduce_abreast(j, a, r, from, to, lanes, 1);
+        return;
     }
     glow_cg_store(g, j->out[0], to, finish(j, a, r, sum));
 }
@@ -212,6 +279,29 @@ reduce_inner(cpu_job *j, cg_value i, int lanes, void *user)
     cg_value from = cg_add(j->g, x->from, i);
 
     reduce_at(j, x->a, x->r, from, cg_add(j->g, x->to, i), lanes);
+}
+
+/*
+ * The first columns of a row of `size`, ABREAST vectors at a time, so that whole lines of the
+ * cache are read at once; returns their number.
+ */
+static int64_t
+reduce_first(cpu_job *j, const inner *x, int64_t size)
+{
+    cg *g = j->g;
+    int lanes = glow_cpu_lanes(g->target, FLOAT_BYTES);
+    int64_t step = (int64_t)ABREAST * lanes, first = size - size % step;
+    cg_value from, to;
+    cg_loop l;
+
+    if (!first || glow_dims_count(x->a->gone) == 0 || in_blocks(j, x->a, x->r))
+        return 0;
+    glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, first), step, NULL, 0);
+    from = cg_add(g, x->from, l.i);
+    to = cg_add(g, x->to, l.i);
+    reduce_abreast(j, x->a, x->r, from, to, lanes, ABREAST);
+    glow_cg_loop_end(g, &l, NULL);
+    return first;
 }
 
 /* True if adjacent results are computed in one vector. */
@@ -253,7 +343,11 @@ emit_reduce(cpu_job *j, const reducer *r)
     if (vector) {
         inner x = {&a, r, from, to};
 
-        glow_cpu_lanes_for(j, 0, a.kept.at[last], reduce_inner, &x);
+        int64_t first = reduce_first(j, &x, a.kept.at[last]);
+
+        if (first < a.kept.at[last])
+            glow_cpu_lanes_for(j, first, a.kept.at[last] - first, reduce_inner,
+                               &x);
     } else {
         reduce_at(j, &a, r, from, to, 1);
     }

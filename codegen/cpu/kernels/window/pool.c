@@ -13,7 +13,9 @@
  * the maximum, so that both take one instruction for a tap.
  *
  *     for each image, slice and line               units
- *       for each tile of pixels of the line        runs of equal taps; tails shorter
+ *       for each tile of pixels of the line        runs of equal taps; tails shorter; an input
+ *                                                  that no cache holds is prefetched for
+ *                                                  the next line
  *         for each vector of channels              the last has live lanes
  *           for slices and lines of the kernel     loops
  *             for its taps                         written out
@@ -369,6 +371,46 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
 }
 
 /*
+ * True if the cache does not hold the input, whose lines are then read before the hardware
+ * has found that they are sequential: the taps of a tile are some lines of the cache each,
+ * as far apart as pixels.
+ */
+static bool
+is_far(const cpu_job *j, const pool *p)
+{
+    int64_t elements = p->w.batch * p->w.axis[0].in * p->w.axis[1].in *
+                       p->w.axis[2].in * p->w.channels;
+
+    return p->w.axis[0].kernel == 1 && !p->joined &&
+           elements * glow_cg_bytes(j->in[0].type) > j->g->target->cache_bytes;
+}
+
+/*
+ * Prefetches the taps of this tile in the next line of results that this line does not
+ * have: as many lines of Input as the stride.
+ */
+static void
+prefetch_below(cpu_job *j, const pool *p)
+{
+    cg *g = j->g;
+    const cpu_window_axis *y = &p->w.axis[1], *x = &p->w.axis[2];
+    int64_t size = glow_cg_bytes(j->in[0].type);
+    int64_t bytes = p->run->rows * x->stride * p->pixel * size;
+    cg_value below = cg_addc(g, cg_mulc(g, p->at[2], y->stride),
+                             (y->kernel - 1) * y->dilation + 1 - y->start);
+    cg_value at = line_at(g, p, p->at[1], below, cg_i64(g, 0));
+    cg_loop lines, l;
+
+    at = glow_cg_at(g, j->in[0].at, cg_mulc(g, at, size));
+    glow_cg_for(g, &lines, y->stride);
+    at = glow_cg_at(g, at, cg_mulc(g, lines.i, x->in * p->pixel * size));
+    glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, bytes), CPU_LINE, NULL, 0);
+    glow_cg_prefetch(g, glow_cg_at(g, at, l.i), false, 2);
+    glow_cg_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &lines, NULL);
+}
+
+/*
  * True if neighbouring pixels have neighbouring taps, all inside of the input, and
  * the result is dense with nothing fused behind: a line is then computed as one
  * pixel of `out * channels` channels, where its channels alone do not fill vectors.
@@ -410,6 +452,8 @@ emit_lines(cpu_job *j, pool p)
         p.run = &runs[i];
         glow_cg_for(g, &l, runs[i].count);
         p.x = cg_addc(g, cg_mulc(g, l.i, runs[i].rows), runs[i].first);
+        if (is_far(j, &p))
+            prefetch_below(j, &p);
         glow_cpu_lanes_of(j, p.bytes, 0, p.w.channels, pool_channels, &p);
         glow_cg_loop_end(g, &l, NULL);
     }
