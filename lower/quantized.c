@@ -29,11 +29,11 @@
  * Afterwards there are only the quantized operators that backends take.
  */
 
-#include "glow/eval.h"
 #include "glow/match.h"
 #include "glow/quantize.h"
+#include "glow/table.h"
 
-#include "lower/common.h"
+#include "lower/sparse.h"
 
 static const glow_type *
 type_of(glow_builder *b, glow_kind kind, glow_dims shape)
@@ -57,15 +57,6 @@ is_one_of(const glow_op *op, const glow_op *const *ops)
 
 /* Tables. */
 
-/* True for a Splat or a splat constant. */
-static bool
-is_uniform(const glow_value *v)
-{
-    return glow_is(v->def, &glow_op_splat) ||
-           (v->storage && v->storage->is_constant &&
-            v->storage->payload == GLOW_SPLAT);
-}
-
 static bool
 is_conversion(const glow_node *n)
 {
@@ -79,15 +70,13 @@ is_conversion(const glow_node *n)
 static int
 table_operand(const glow_node *n)
 {
-    int traits = GLOW_PURE | GLOW_ELEMENTWISE, at = -1;
+    int at = -1;
 
-    if ((n->op->traits & traits) != traits || is_conversion(n) || n->n_in > 2 ||
-        n->n_out != 1 || !is_quantized(n->out[0]))
+    if (!glow_maps_quantized(n) || n->op == &glow_op_intlookuptable ||
+        is_conversion(n) || n->n_in > 2)
         return -1;
     for (int i = 0; i < n->n_in; i++) {
-        if (!is_quantized(n->in[i]))
-            return -1;
-        if (n->n_in > 1 && is_uniform(n->in[i]))
+        if (n->n_in > 1 && glow_is_uniform(n->in[i]))
             continue;
         if (at >= 0)
             return -1;
@@ -99,59 +88,6 @@ table_operand(const glow_node *n)
     int64_t values = glow_quantized_values(n->in[at]->type->elem);
 
     return values && (n->n_in == 1 || values == 256) ? at : -1;
-}
-
-/* A tensor of `count` elements of the type of `v`; zeros. */
-static glow_tensor
-row_of(glow_builder *b, const glow_value *v, int64_t count)
-{
-    glow_arena *a = glow_builder_scratch(b);
-    glow_type t = *v->type;
-
-    t.shape = GLOW_DIMS_OF(count);
-    t.strides = (glow_dims){0};
-    return (glow_tensor){
-        .type = glow_type_get(glow_builder_context(b), t),
-        .data = GLOW_NEW_ARRAY(a, int64_t, count),
-    };
-}
-
-static void
-fill_uniform(const glow_value *v, const glow_tensor *t)
-{
-    const glow_splat *s = GLOW_AS(splat, v->def);
-
-    for (int64_t i = 0; i < glow_type_count(t->type); i++)
-        if (s)
-            glow_set_real(t, i, (double)s->value);
-        else
-            glow_set_double(t, i, v->storage->splat);
-}
-
-static glow_value *
-by_table(glow_builder *b, const glow_node *n, int at)
-{
-    glow_kind kind = n->in[at]->type->elem;
-    int64_t count = glow_quantized_values(kind);
-    glow_tensor operands[2], *in[2], results = row_of(b, n->out[0], count);
-    glow_value *table;
-
-    for (int i = 0; i < n->n_in; i++) {
-        operands[i] = row_of(b, n->in[i], count);
-        in[i] = &operands[i];
-        if (i != at)
-            fill_uniform(n->in[i], in[i]);
-    }
-    for (int64_t i = 0; i < count; i++)
-        glow_set_int(in[at], i, glow_quantized_least(kind) + i);
-    if (!glow_eval_node(n, in, &(glow_tensor *){&results},
-                        glow_builder_scratch(b)))
-        return NULL;
-    table = glow_build_constant(b, "table", results.type);
-    if (!table)
-        return NULL;
-    glow_tensor_copy(&table->storage->tensor, &results);
-    return GLOW_BUILD_PLAIN(b, intlookuptable, GLOW_IN(n->in[at], table));
 }
 
 /* Sums. */
@@ -426,16 +362,22 @@ by_picked_rows(glow_builder *b, const glow_node *n)
     bool has_weights = glow_is(n, &glow_op_sparselengthsweightedsum);
     int at = has_weights ? 2 : 1;
     const glow_type *y = n->out[0]->type, *indices = n->in[at]->type;
-    glow_value *picked =
-        GLOW_BUILD(b, gather, GLOW_IN(n->in[0], n->in[at]), .axis = 0);
-    glow_value *in[4] = {NULL}, *v;
+    int64_t count = indices->shape.at[0];
+    glow_value *in[4] = {NULL}, *of, *rows, *v;
 
-    if (!picked)
+    if (n->in[0]->type->shape.at[0] == 0 || count == 0)
+        return glow_lower_splat(b, y, 0);
+    of = glow_lower_runs(b, glow_lower_convert(b, n->in[at + 1], GLOW_INDEX64),
+                         count);
+    rows = glow_lower_used(b, n->in[at], of, n->in[at + 1]);
+    rows =
+        rows ? GLOW_BUILD(b, gather, GLOW_IN(n->in[0], rows), .axis = 0) : NULL;
+    if (!rows)
         return NULL;
-    in[0] = real_of(b, picked);
+    in[0] = real_of(b, rows);
     if (has_weights)
         in[1] = real_of(b, n->in[1]);
-    in[at] = row_numbers(b, indices->elem, indices->shape.at[0]);
+    in[at] = row_numbers(b, indices->elem, count);
     in[at + 1] = n->in[at + 1];
     v = glow_build(b, n->op, type_of(b, GLOW_FLOAT64, y->shape), in, n->n_in,
                    n->attrs);
@@ -478,7 +420,7 @@ lower(glow_builder *b, glow_node *n)
     if (!glow_computes_quantized(n))
         return NULL;
     if (at >= 0)
-        return by_table(b, n, at);
+        return glow_build_table(b, n->in[at], &(const glow_node *){n}, 1);
     if (!r && !computes_reals(n))
         return NULL;
     if (glow_type_count(n->out[0]->type) == 0)

@@ -67,3 +67,18 @@ glow_lower_runs(glow_builder *b, glow_value *lengths, int64_t count)
     marks = GLOW_BUILD(b, cumsum, GLOW_IN(marks), .dim = 0);
     return glow_lower_rows(b, marks, 0, count);
 }
+
+glow_value *
+glow_lower_used(glow_builder *b, glow_value *indices, glow_value *of,
+                const glow_value *lengths)
+{
+    glow_dims shape = indices->type->shape;
+    glow_value *at = glow_lower_convert(b, indices, GLOW_INDEX64);
+    glow_value *end = glow_lower_number(b, shape, lengths->type->shape.at[0]);
+    glow_value *zeros = glow_lower_number(b, shape, 0), *in;
+
+    if (!of || !end)
+        return NULL;
+    in = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(of, end));
+    return glow_build_select(b, in, at, zeros);
+}

@@ -25,5 +25,11 @@ glow_value *glow_lower_steps(glow_builder *b, glow_value *v);
  */
 glow_value *glow_lower_runs(glow_builder *b, glow_value *lengths,
                             int64_t count);
+/*
+ * `indices` as index64, and 0 for the entries after the last run, which are not
+ * read and may be out of range.  `of` has their runs, glow_lower_runs.
+ */
+glow_value *glow_lower_used(glow_builder *b, glow_value *indices,
+                            glow_value *of, const glow_value *lengths);
 
 #endif

@@ -18,19 +18,18 @@ sum_kind(glow_kind kind)
     return kind == GLOW_FLOAT16 || kind == GLOW_BFLOAT16 ? GLOW_FLOAT : kind;
 }
 
-/* Weighted rows, of `kind`: 0, and not read, where `in` is false. */
+/* Weighted rows, of `kind`, of the segments `of`. */
 static glow_value *
-rows_of(glow_builder *b, const glow_node *n, glow_value *in, glow_kind kind)
+rows_of(glow_builder *b, const glow_node *n, glow_value *of, glow_kind kind)
 {
-    glow_dims list = n->in[2]->type->shape;
-    glow_value *at = glow_lower_convert(b, n->in[2], GLOW_INDEX64), *g;
-    glow_value *w = glow_lower_convert(b, n->in[1], kind);
+    glow_value *at = glow_lower_used(b, n->in[2], of, n->in[3]);
+    glow_value *w = glow_lower_convert(b, n->in[1], kind), *g;
 
-    at = glow_build_select(b, in, at, glow_lower_number(b, list, 0));
     g = at ? GLOW_BUILD(b, gather, GLOW_IN(n->in[0], at), .axis = 0) : NULL;
     if (g && glow_fused_tail(g->type->elem)) {
-        glow_type type = glow_type_of(
-            kind, GLOW_DIMS_OF(list.at[0], glow_fused_columns(g->type)));
+        glow_type type =
+            glow_type_of(kind, GLOW_DIMS_OF(n->in[2]->type->shape.at[0],
+                                            glow_fused_columns(g->type)));
 
         g = GLOW_BUILD_STATED_PLAIN(
             b, convertrows, glow_type_get(glow_builder_context(b), type),
@@ -48,7 +47,7 @@ lower(glow_builder *b, glow_node *n)
     const glow_type *type = n->out[0]->type;
     glow_dims list = n->in[2]->type->shape;
     glow_type more = glow_type_of(sum_kind(type->elem), type->shape);
-    glow_value *of, *in, *rows, *y;
+    glow_value *of, *rows, *y;
 
     /* Data or Indices are empty. */
     if (n->in[0]->type->shape.at[0] == 0 || list.at[0] == 0)
@@ -56,11 +55,7 @@ lower(glow_builder *b, glow_node *n)
     more.shape.at[0]++;
     of = glow_lower_runs(b, glow_lower_convert(b, n->in[3], GLOW_INDEX64),
                          list.at[0]);
-    in = of ? GLOW_BUILD_PLAIN(
-                  b, cmplt,
-                  GLOW_IN(of, glow_lower_number(b, list, type->shape.at[0])))
-            : NULL;
-    rows = in ? rows_of(b, n, in, more.elem) : NULL;
+    rows = of ? rows_of(b, n, of, more.elem) : NULL;
     y = glow_lower_splat(b, glow_type_get(glow_builder_context(b), more), 0);
     if (!rows || !y)
         return NULL;

@@ -45,6 +45,8 @@ static const glow_pipeline_entry simplify[] = {
     {"fixpoint(sink-rescale,fold-rescale)",
      "a change of scale goes into the operators around it, past pools and "
      "layout operators"},
+    {"fold-table", "activations whose operators are quantized one by one are "
+                   "tables after lowering"},
     {"fixpoint(sink-moves,sink-reshape,absorb-reshape,absorb-shuffle,"
      "absorb-transpose,"
      "unwrap-transpose,fold-reshape,fold-transpose)",
@@ -193,16 +195,17 @@ static const glow_pipeline_entry engines[] = {
 static const glow_pipeline_entry generate[] = {
     {"before-lower", "composite operators of the backend's own"},
     {"lower", "backends have the primitive operators"},
+    {"flatten-convolution", "kernels of images serve volumes"},
     {"strassen", "products of large matrices, if the backend has a cache"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
     {"after-lower", "kernels of the backend's own"},
-    {"spread-splats", "a number that cse shares may be kept as a tensor from "
-                      "one end of a network to the other"},
-    {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
     {"pool-planes,fold-pad,dce",
      "pools that stay between transposes, whose windows "
      "have padding of their own"},
+    {"spread-splats", "a number that cse shares may be kept as a tensor from "
+                      "one end of a network to the other"},
+    {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
     {"place-transpose", "bands of a transposed image are transposed each"},
     {"arrange", "an order, buffers, places"},
     {0},
@@ -223,6 +226,7 @@ static const glow_pipeline_entry O1[] = {
      "what costs least to find"},
     {"before-lower", "composite operators of the backend's own"},
     {"lower", "backends have the primitive operators"},
+    {"flatten-convolution", "kernels of images serve volumes"},
     {"fold-constants,cse,dce", "lowering leaves constants to compute"},
     {"after-lower", "kernels of the backend's own"},
     {"schedule<sharing=views>,irgen,alloc",
@@ -242,17 +246,18 @@ static const glow_pipeline_entry Os[] = {
     {"fuse", "sums that are activated in place"},
     {"before-lower", "composite operators of the backend's own"},
     {"lower", "backends have the primitive operators"},
+    {"flatten-convolution", "kernels of images serve volumes"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
     {"after-lower", "kernels of the backend's own"},
+    {"pool-planes,fold-pad,dce",
+     "pools that stay between transposes, whose windows "
+     "have padding of their own"},
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
                       "one end of a network to the other"},
     {"arrange", "an order, buffers, places; without strassen and tile-rows, "
                 "which trade memory for time"},
     {0},
-    {"pool-planes,fold-pad,dce",
-     "pools that stay between transposes, whose windows "
-     "have padding of their own"},
 };
 
 static const glow_pipeline_entry O3[] = {

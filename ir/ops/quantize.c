@@ -182,6 +182,8 @@ const glow_op glow_op_intlookuptable = {
     .out = {{"Result", GLOW_TENSOR,
              "the shape of Input; the kind, scale and offset of Mapping"}},
     .traits = GLOW_PURE | GLOW_PRIMITIVE,
+    .inplace = {{0, 0}},
+    .inplace_count = 1,
     .infer = intlookuptable_infer,
     .eval = intlookuptable_eval,
     .doc = "`y = mapping[q - least]`, where least is the least element of the "
