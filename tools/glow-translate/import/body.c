@@ -104,11 +104,11 @@ import_body_returns(import_node *n, import_body *b, glow_value *const *out,
 
 /* Values of other functions. */
 
-/* The formal of `b` for `v` of the function around it. */
-static glow_value *
-take(importer *im, import_body *b, glow_value *v)
+glow_value *
+import_body_takes(importer *im, import_body *b, glow_value *v)
 {
     const char *name = v->def ? v->def->name : v->storage->name;
+    glow_value *formal;
 
     for (int i = 0; i < b->n_given; i++)
         if (b->given[i] == v)
@@ -119,14 +119,10 @@ take(importer *im, import_body *b, glow_value *v)
                             sizeof *b->as);
     b->given[b->n_given] = v;
     b->as[b->n_given] = new_formal(im, b, name, v->type);
-    import_bring_bound(im, &b->as[b->n_given]->value, v);
-    return &b->as[b->n_given++]->value;
-}
-
-void
-import_body_takes(importer *im, import_body *b, glow_value *v)
-{
-    take(im, b, v);
+    formal = &b->as[b->n_given++]->value;
+    import_bring_bound(im, b, formal, v);
+    import_bring_extents(im, b, formal, v);
+    return formal;
 }
 
 /*
@@ -138,7 +134,7 @@ bring(importer *im, glow_value *v, const import_body *from, import_body *to)
 {
     if (!v || from == to || (glow_is_constant(v) && !import_is_weight(im, v)))
         return v;
-    return take(im, to, bring(im, v, from, to->outer));
+    return import_body_takes(im, to, bring(im, v, from, to->outer));
 }
 
 import_item

@@ -3,36 +3,41 @@
  *
  * NonZero and similar operators give a tensor of the largest possible size,
  * with zeros behind the valid elements, and a count.  Users of such a value are
- * built as if all elements were valid, which is correct for a few operators, by
- * the rules below.  All others are refused by name.  If the operands of such an
+ * built at the largest size by the rules of follow.c, which say what is bounded
+ * then; users without a rule are refused by name.  If the operands of such an
  * operator are constant, so is the size, and none of this is needed.
  */
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "tools/glow-translate/import/state.h"
+#include "tools/glow-translate/import/follow.h"
 
-const import_bound *
-import_bound_of(const importer *im, const glow_value *v)
+/* Values that two counts are compared by, as far as they are computed of them. */
+#define MAX_COMPARED 256
+/* Elements of constants that are compared. */
+#define MAX_ELEMENTS 8
+
+static import_bound *
+find(const importer *im, const glow_value *v)
 {
-    for (const import_bound *b = im->bounds; b; b = b->next)
+    for (import_bound *b = im->bounds; b; b = b->next)
         if (b->value == v)
             return b;
     return NULL;
 }
 
 /* Records that the first `count` elements of `v` along `axis` are valid. */
-static glow_value *
-mark(import_node *n, glow_value *v, int axis, glow_value *count)
+void
+import_mark_bound(import_node *n, glow_value *v, int axis, glow_value *count)
 {
-    import_bound *b = GLOW_NEW(n->im->arena, import_bound);
+    import_bound *b;
 
-    if (n->failed || !v)
-        return v;
-    *b = (import_bound){v, count, axis, n->im->bounds};
+    if (n->failed || !v || v->type->shape.at[axis] == 0)
+        return;
+    b = GLOW_NEW(n->im->arena, import_bound);
+    *b = (import_bound){v, count, axis, NULL, NULL, n->im->bounds};
     n->im->bounds = b;
-    return v;
 }
 
 glow_value *
@@ -47,8 +52,10 @@ import_bounded(import_node *n, glow_value *v, int axis, glow_value *count)
 
         return t ? import_cut(n, v, axis, 0, glow_get_int(t, 0)) : NULL;
     }
-    if (n->im->options->allow_bounded)
-        return mark(n, v, axis, count);
+    if (n->im->options->allow_bounded) {
+        import_mark_bound(n, v, axis, count);
+        return v;
+    }
     n->failed = true;
     glow_error_hint(n->im->ctx, (glow_span){0}, "E0714",
                     "-allow-bounded makes it as large as it may become, with "
@@ -58,146 +65,56 @@ import_bounded(import_node *n, glow_value *v, int axis, glow_value *count)
     return NULL;
 }
 
-/* Writes zeros behind the valid elements, where a rule does not keep them. */
-static glow_value *
-bound(import_node *n, glow_value *v, int axis, glow_value *count)
+/* True if constants hold the same few integers. */
+static bool
+same_constant(const glow_value *a, const glow_value *b)
 {
-    return BUILD(n, bound, GLOW_IN(v, count), .axis = axis);
+    const glow_tensor *x = glow_constant_tensor(a->storage);
+    const glow_tensor *y = glow_constant_tensor(b->storage);
+    int64_t count = glow_type_count(a->type);
+
+    if (!x || !y || !glow_is_int(a->type->elem) || count > MAX_ELEMENTS)
+        return false;
+    for (int64_t i = 0; i < count; i++)
+        if (glow_get_int(x, i) != glow_get_int(y, i))
+            return false;
+    return true;
 }
 
 /*
- * Rules.  Each returns the axis along which the first result is bounded if
- * operand `i` is bounded by `b`; -1: not supported.
+ * True if `a` and `b` are computed alike; exporters repeat what they compute.  No more than
+ * `*left` values are looked at, since two graphs may share theirs in exponentially many ways.
  */
-
-static int
-follow_same(import_node *n, int i, const import_bound *b)
+static bool
+same_value(const glow_value *a, const glow_value *b, int *left)
 {
-    (void)n, (void)i;
-    return b->axis;
+    const glow_node *x, *y;
+
+    if (a == b)
+        return true;
+    if (!a || !b || (*left)-- <= 0 || !glow_type_equal(a->type, b->type))
+        return false;
+    if (glow_is_constant(a) && glow_is_constant(b))
+        return same_constant(a, b);
+    x = a->def;
+    y = b->def;
+    if (!x || !y || x->op != y->op || a->index != b->index ||
+        x->n_in != y->n_in || !(x->op->traits & GLOW_PURE) ||
+        !glow_attrs_equal(glow_op_schema(x->op), x->attrs, y->attrs))
+        return false;
+    for (int i = 0; i < x->n_in; i++)
+        if (!same_value(x->in[i], y->in[i], left))
+            return false;
+    return true;
 }
 
-static int
-follow_transpose(import_node *n, int i, const import_bound *b)
+bool
+import_same_count(const glow_value *a, const glow_value *b)
 {
-    int rank = b->value->type->shape.rank;
-    glow_dims perm = import_dims(n, "perm", rank, 0, 0);
+    int left = MAX_COMPARED;
 
-    (void)i;
-    if (!import_has(n, "perm"))
-        return rank - 1 - b->axis;
-    for (int k = 0; k < rank; k++)
-        if (perm.at[k] == b->axis)
-            return k;
-    return -1;
+    return same_value(a, b, &left);
 }
-
-/* Dropped or added axes of one element before the bounded axis shift it. */
-static int
-follow_squeeze(import_node *n, int i, const import_bound *b)
-{
-    int rank = b->value->type->shape.rank, at = b->axis;
-    bool given;
-    glow_dims axes = import_axes(n, 1, 12, rank, &given);
-
-    (void)i;
-    for (int k = 0; k < axes.rank; k++) {
-        if (axes.at[k] == b->axis)
-            return -1;
-        at -= axes.at[k] < b->axis;
-    }
-    return given ? at : -1;
-}
-
-static int
-follow_unsqueeze(import_node *n, int i, const import_bound *b)
-{
-    glow_dims shape = n->out[0]->type->shape;
-    int at = b->axis;
-    bool given;
-    glow_dims axes = import_axes(n, 1, 12, shape.rank, &given);
-
-    (void)i;
-    for (int k = 0; k < axes.rank; k++)
-        at += axes.at[k] <= at;
-    return at;
-}
-
-/*
- * The dimension -1 may be the bounded axis, if the products of dimensions
- * before and after it stay.
- */
-static int
-follow_reshape(import_node *n, int i, const import_bound *b)
-{
-    glow_dims x = b->value->type->shape, y = n->out[0]->type->shape;
-    glow_ints want =
-        n->opset < 5 ? import_ints(n, "shape") : import_known_ints(n, 1);
-
-    (void)i;
-    for (int k = 0; k < y.rank && k < want.count; k++)
-        if (want.at[k] == -1 && y.at[k] == x.at[b->axis] &&
-            glow_dims_product(y, 0, k) == glow_dims_product(x, 0, b->axis) &&
-            glow_dims_product(y, k + 1, y.rank) ==
-                glow_dims_product(x, b->axis + 1, x.rank))
-            return k;
-    return -1;
-}
-
-/* Other axes may be cut, in any way. */
-static int
-follow_slice(import_node *n, int i, const import_bound *b)
-{
-    const glow_node *d = n->out[0]->def;
-    const glow_slice *s = d ? glow_attrs_if(d, &glow_op_slice) : NULL;
-    int64_t size = b->value->type->shape.at[b->axis];
-
-    (void)i;
-    if (n->out[0] == b->value)
-        return b->axis;
-    if (!s || d->in[0] != b->value || s->start.at[b->axis] != 0 ||
-        (s->steps.rank && s->steps.at[b->axis] != 1) ||
-        n->out[0]->type->shape.at[b->axis] != size)
-        return -1;
-    return b->axis;
-}
-
-/* Indices behind the count are 0, which is in range. */
-static int
-follow_gather(import_node *n, int i, const import_bound *b)
-{
-    int rank = n->in[0]->type->shape.rank;
-    int axis = import_axis_attr(n, 0, rank);
-
-    if (i == 1) {
-        n->out[0] = bound(n, n->out[0], axis + b->axis, b->count);
-        return axis + b->axis;
-    }
-    if (axis == b->axis)
-        return -1;
-    return b->axis < axis ? b->axis : b->axis + n->in[1]->type->shape.rank - 1;
-}
-
-static int
-follow_gather_nd(import_node *n, int i, const import_bound *b)
-{
-    if (i != 1 || b->axis == b->value->type->shape.rank - 1)
-        return -1;
-    n->out[0] = bound(n, n->out[0], b->axis, b->count);
-    return b->axis;
-}
-
-static const struct {
-    const char *name;
-    int operands; /* bits of operands that may be bounded, one at a time */
-    int (*follow)(import_node *n, int i, const import_bound *b);
-} rules[] = {
-    {"Cast", 1, follow_same},           {"Gather", 3, follow_gather},
-    {"GatherND", 2, follow_gather_nd},  {"Identity", 1, follow_same},
-    {"Reshape", 1, follow_reshape},     {"Slice", 1, follow_slice},
-    {"Squeeze", 1, follow_squeeze},     {"Transpose", 1, follow_transpose},
-    {"Unsqueeze", 1, follow_unsqueeze},
-};
 
 static bool
 refuse(import_node *n, int i)
@@ -211,68 +128,241 @@ refuse(import_node *n, int i)
     return false;
 }
 
-/* In a body the count is NULL, because it is not available there. */
-void
-import_bring_bound(importer *im, const glow_value *formal, const glow_value *v)
+/* The formal of `b` for a count: that of an equal one, if there is one. */
+static glow_value *
+take_count(importer *im, import_body *b, glow_value *count)
 {
-    const import_bound *of = import_bound_of(im, v);
-    import_bound *b = of ? GLOW_NEW(im->arena, import_bound) : NULL;
+    if (!count || glow_is_constant(count))
+        return count;
+    for (int i = 0; i < b->n_given; i++)
+        if (import_same_count(b->given[i], count))
+            return &b->as[i]->value;
+    return import_body_takes(im, b, count);
+}
 
-    if (!b)
+static glow_value *
+count_of(importer *im, import_bound *b)
+{
+    if (!b->count && b->outer)
+        b->count = take_count(im, b->body, count_of(im, b->outer));
+    return b->count;
+}
+
+const import_bound *
+import_bound_of(importer *im, const glow_value *v)
+{
+    import_bound *b = find(im, v);
+
+    if (b)
+        count_of(im, b);
+    return b;
+}
+
+const import_bound *
+import_next_bound(importer *im, const import_bound *b)
+{
+    for (import_bound *c = b->next; c; c = c->next)
+        if (c->value == b->value) {
+            count_of(im, c);
+            return c;
+        }
+    return NULL;
+}
+
+const import_bound *
+import_bound_at(importer *im, const glow_value *v, int axis)
+{
+    const import_bound *b = import_bound_of(im, v);
+
+    while (b && b->axis != axis)
+        b = import_next_bound(im, b);
+    return b;
+}
+
+void
+import_forget_bounds(importer *im, const glow_value *v)
+{
+    for (import_bound **at = &im->bounds; *at;)
+        if ((*at)->value == v)
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+}
+
+void
+import_bring_bound(importer *im, import_body *body, const glow_value *formal,
+                   const glow_value *v)
+{
+    for (import_bound *of = im->bounds; of; of = of->next) {
+        import_bound *b;
+
+        if (of->value != v)
+            continue;
+        b = GLOW_NEW(im->arena, import_bound);
+        *b = (import_bound){formal, NULL, of->axis, body, of, im->bounds};
+        im->bounds = b;
+    }
+}
+
+void
+import_bring_extents(importer *im, import_body *body, const glow_value *formal,
+                     const glow_value *v)
+{
+    const import_extents *of = import_find_extents(im, v);
+    import_extents *e = of ? GLOW_NEW(im->arena, import_extents) : NULL;
+    import_extent *at;
+
+    if (!e)
         return;
-    *b = (import_bound){formal, NULL, of->axis, im->bounds};
-    im->bounds = b;
+    at = glow_arena_copy(im->arena, of->at, (size_t)of->count * sizeof *at);
+    for (int i = 0; i < of->count; i++)
+        at[i].count = take_count(im, body, at[i].count);
+    *e = (import_extents){formal, of->count, at, im->extents};
+    im->extents = e;
 }
 
 bool
 import_returns_whole(import_node *n, int i, const glow_value *v)
 {
-    if (!import_bound_of(n->im, v))
+    if (!find(n->im, v))
         return true;
     return import_refuse(
         n, "E0714", "how large result %d of its body is depends on data", i);
 }
 
-bool
-import_check_bounds(import_node *n, int *operand, size_t *rule)
+/* Operand i of the node is bounded by `b`: true if the rule takes it. */
+static bool
+takes(import_node *n, import_following *f, int i, const import_bound *b)
 {
-    *operand = -1;
-    for (int i = 0; n->im->bounds && i < n->n_in; i++) {
-        size_t r = 0;
+    int flags = f->rule ? f->rule->flags : 0;
 
-        const import_bound *b = import_bound_of(n->im, n->in[i]);
-
-        if (!b)
-            continue;
-        if (!b->count)
-            return refuse(n, i);
-        while (r < sizeof rules / sizeof *rules &&
-               strcmp(rules[r].name, n->row->name) != 0)
-            r++;
-        if (r == sizeof rules / sizeof *rules || *operand >= 0 || i > 1 ||
-            !(rules[r].operands >> i & 1))
-            return refuse(n, i);
-        *operand = i;
-        *rule = r;
+    if (!f->rule || !b->count ||
+        (i < 32 ? !(f->rule->operands >> i & 1) : f->rule->operands != ~0u) ||
+        (!(flags & IMPORT_SEVERAL) && import_next_bound(n->im, b)))
+        return false;
+    if (!f->bound) {
+        f->bound = b;
+        f->first = i;
+        f->count = b->count;
     }
+    return f->bound == b || (flags & (IMPORT_MIXED | IMPORT_SEVERAL)) ||
+           ((flags & IMPORT_SAME) && import_same_count(f->count, b->count));
+}
+
+/* True if operands that a rule names are there; the row reports those that are not. */
+static bool
+are_given(const import_node *n, const import_rule *r)
+{
+    for (int i = 0; r->operands != ~0u && i < 32; i++)
+        if ((r->operands >> i & 1) && !import_in(n, i))
+            return false;
     return true;
 }
 
 bool
-import_follow_bounds(import_node *n, int operand, size_t rule)
+import_check_bounds(import_node *n, import_following *f)
 {
-    const import_bound *b;
-    int axis;
+    importer *im = n->im;
 
-    if (operand < 0 || !n->out[0])
-        return !n->failed;
-    b = import_bound_of(n->im, n->in[operand]);
-    axis = rules[rule].follow(n, operand, b);
-    if (n->failed)
-        return false;
-    if (axis < 0)
-        return refuse(n, operand);
-    if (n->out[0] != b->value)
-        mark(n, n->out[0], axis, b->count);
+    *f = (import_following){.in = n->in};
+    if (!im->bounds && !im->options->allow_bounded)
+        return true;
+    f->rule = import_find_rule(n->row->name);
+    for (int i = 0; i < n->n_in; i++) {
+        const import_bound *b = import_bound_of(im, n->in[i]);
+
+        if (b && !takes(n, f, i, b))
+            return refuse(n, i);
+    }
+    if (f->rule && !are_given(n, f->rule)) {
+        f->rule = NULL;
+        return true;
+    }
+    import_take_sizes(n, f);
+    if (!f->bound && !f->sizes && !import_slices_by_data(n, f))
+        f->rule = NULL;
+    if (f->rule && f->rule->prepare && !f->rule->prepare(n, f))
+        return n->failed ? false : refuse(n, f->first);
     return true;
+}
+
+bool
+import_run_row(import_node *n, import_following *f)
+{
+    if (f->rule && f->rule->build)
+        return f->rule->build(n, f);
+    return n->row->run(n);
+}
+
+/* Writes zeros behind the valid elements, where an operator does not keep them. */
+static glow_value *
+bound(import_node *n, glow_value *v, int axis, glow_value *count)
+{
+    return BUILD(n, bound, GLOW_IN(v, count), .axis = axis);
+}
+
+/* Adds the axis that the rule gives for f->bound to those of the results. */
+static bool
+follow_one(import_node *n, import_following *f, import_axes_bounded *to)
+{
+    int axis = f->rule->follow(n, f);
+
+    if (axis == IMPORT_REFUSED && !n->failed)
+        refuse(n, f->first);
+    if (axis < 0 || n->failed)
+        return !n->failed;
+    for (int i = 0; i < to->n; i++)
+        if (to->axis[i] == axis)
+            return import_same_count(to->count[i], f->count) ||
+                   refuse(n, f->first);
+    to->axis[to->n] = axis;
+    to->count[to->n++] = f->count;
+    return true;
+}
+
+static bool
+follow_all(import_node *n, import_following *f, import_axes_bounded *to)
+{
+    if (f->bound) {
+        for (; f->bound; f->bound = import_next_bound(n->im, f->bound)) {
+            f->count = f->bound->count;
+            if (!follow_one(n, f, to))
+                return false;
+        }
+        return true;
+    }
+    for (; f->size < f->sizes->count; f->size++)
+        if (f->sizes->at[f->size].count && !follow_one(n, f, to))
+            return false;
+    return true;
+}
+
+/* `v` bounded along axes, with zeros behind the counts if `clears`. */
+glow_value *
+import_bounded_along(import_node *n, glow_value *v,
+                     const import_axes_bounded *by, bool clears)
+{
+    for (int i = 0; clears && v && i < by->n; i++)
+        v = bound(n, v, by->axis[i], by->count[i]);
+    for (int i = 0; v && i < by->n; i++)
+        import_mark_bound(n, v, by->axis[i], by->count[i]);
+    return v;
+}
+
+bool
+import_follow_bounds(import_node *n, import_following *f)
+{
+    import_axes_bounded by = {0};
+    const glow_value *value = f->bound ? f->bound->value : NULL;
+
+    import_follow_extents(n, f);
+    if (!f->rule || !f->rule->follow || !n->out[0])
+        return !n->failed;
+    if (!follow_all(n, f, &by))
+        return false;
+    for (int k = 0; k < n->n_out; k++)
+        if (n->out[k] && n->out[k] != value)
+            n->out[k] = import_bounded_along(n, n->out[k], &by,
+                                             f->rule->flags & IMPORT_CLEARS);
+    return !n->failed;
 }

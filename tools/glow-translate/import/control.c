@@ -2,7 +2,8 @@
  * Control flow: If.
  *
  * An If whose condition is known is the branch that it takes, built in place.
- * Any other becomes a node, if both branches have the same result types.
+ * Any other becomes a node, if both branches have the same result types; see merge.c
+ * for those that differ in a bounded size.
  */
 
 #include "tools/glow-translate/import/control.h"
@@ -67,10 +68,12 @@ share_operands(import_node *n, branch *yes, branch *no)
     import_body *a = &yes->body, *b = &no->body;
     import_body sorted = *b;
 
-    for (int i = 0; i < b->n_given; i++)
-        import_body_takes(n->im, a, b->given[i]);
-    for (int i = 0; i < a->n_given; i++)
-        import_body_takes(n->im, b, a->given[i]);
+    do { /* a free variable may bring its count with it */
+        for (int i = 0; i < b->n_given; i++)
+            import_body_takes(n->im, a, b->given[i]);
+        for (int i = 0; i < a->n_given; i++)
+            import_body_takes(n->im, b, a->given[i]);
+    } while (a->n_given != b->n_given);
     sorted.as = GLOW_NEW_ARRAY(import_arena(n), glow_storage *, b->n_given);
     for (int i = 0; i < a->n_given; i++)
         for (int k = 0; k < b->n_given; k++)
@@ -142,6 +145,8 @@ try_if(import_node *n, const Onnx__GraphProto *then_branch,
         return true;
     n->failed = false;
     import_forget_bodies(n->im, last);
+    if (n->im->bounds)
+        return import_merge_branches(n, then_branch, else_branch);
     if (n->im->body)
         return make_if(n, then_branch, else_branch);
     import_refuse_unknown(n, 0, n->in[0]);
@@ -168,11 +173,12 @@ import_if(import_node *n)
 const import_row import_control_rows[] = {
     {"If", 1, 0, import_if, &glow_op_if,
      "any; a condition that is known takes its branch in place; otherwise both "
-     "branches give tensors of the same types"},
+     "branches give tensors of the same types, or -allow-bounded computes both"},
     {"Loop", 1, 0, import_loop, &glow_op_loop,
-     "any; what is collected needs a known trip count and a condition that "
-     "always holds; sequences and changing shapes are unrolled, up to 4096 "
-     "times"},
+     "any; what is collected, or appended to by Concat, needs a known trip "
+     "count and a condition that always holds, or -allow-bounded and a bound "
+     "of the trip count; sequences and changing shapes are unrolled, up to "
+     "4096 times"},
     {"Scan", 8, 8, import_scan_batches, &glow_op_loop,
      "any; 1 to 64 batches; sequence_lens is refused"},
     {"Scan", 9, 0, import_scan, &glow_op_loop, "any; state keeps its type"},

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "glow/pass.h"
-#include "tools/glow-translate/import/state.h"
+#include "tools/glow-translate/import/follow.h"
 #include "tools/glow-translate/proto.h"
 
 #define MAX_NODES ((size_t)1000 * 1000)
@@ -329,8 +329,8 @@ import_one(importer *im, size_t i)
     const Onnx__NodeProto *p = im->graph->node[i];
     const char *why;
     uint32_t first_id = im->func->next_id;
-    int errors = glow_error_count(im->ctx), bounded = -1;
-    size_t rule = 0;
+    int errors = glow_error_count(im->ctx);
+    import_following f;
     import_node n = {
         .im = im,
         .row = import_resolve(im, p, &why),
@@ -354,9 +354,9 @@ import_one(importer *im, size_t i)
     glow_builder_named(
         im->builder, n.name,
         glow_loc_model(im->module, im->dialect->loc, im->file, n.name));
-    if (!find_operands(&n) || !import_check_bounds(&n, &bounded, &rule) ||
-        !n.row->run(&n) || n.failed ||
-        !import_follow_bounds(&n, bounded, rule) || !check_attributes(&n)) {
+    if (!find_operands(&n) || !import_check_bounds(&n, &f) ||
+        !import_run_row(&n, &f) || n.failed || !import_follow_bounds(&n, &f) ||
+        !check_attributes(&n)) {
         n.failed = false;
         if (glow_error_count(im->ctx) == errors)
             import_refuse(&n, "E0711", "an operand is missing");
@@ -456,6 +456,12 @@ save_output(importer *im, const char *name, glow_value *from)
 
     if (!s || !b)
         return s != NULL;
+    if (import_next_bound(im, b))
+        return glow_error_hint(im->ctx, (glow_span){0}, "E0714",
+                               import_bind_hint(im, b->count),
+                               "%s: output '%s': how large it is depends on "
+                               "data along several axes",
+                               im->path, name);
     count = new_output(im, glow_arena_printf(im->arena, "%s.count", name),
                        b->count);
     if (!count)

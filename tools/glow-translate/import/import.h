@@ -133,6 +133,9 @@ bool import_refuse_hint(import_node *n, const char *id, const char *hint,
  */
 void import_refuse_unknown(import_node *n, int i, const glow_value *v);
 
+/* A hint to bind an input that `v` depends on, in the arena of the import, or NULL. */
+const char *import_bind_hint(importer *im, const glow_value *v);
+
 /* Context and arena of the import. */
 glow_context *import_context(const import_node *n);
 glow_arena *import_arena(const import_node *n);

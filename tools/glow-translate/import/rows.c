@@ -95,17 +95,27 @@ find_input(importer *im, const glow_value *v)
     return NULL;
 }
 
+static const char *
+bind_hint(importer *im, const glow_storage *s)
+{
+    return s ? glow_arena_printf(
+                   im->arena, "-bind %s=FILE.npy makes it a constant", s->name)
+             : NULL;
+}
+
+const char *
+import_bind_hint(importer *im, const glow_value *v)
+{
+    return bind_hint(im, find_input(im, v));
+}
+
 void
 import_refuse_unknown(import_node *n, int i, const glow_value *v)
 {
     const glow_storage *s = find_input(n->im, v);
-    const char *hint =
-        s ? glow_arena_printf(n->im->arena,
-                              "-bind %s=FILE.npy makes it a constant", s->name)
-          : NULL;
 
     n->failed = true;
-    glow_error_hint(n->im->ctx, (glow_span){0}, "E0712", hint,
+    glow_error_hint(n->im->ctx, (glow_span){0}, "E0712", bind_hint(n->im, s),
                     "%s: %s: operand %d decides about shapes, so it must be "
                     "known, but it depends on %s%s",
                     n->im->path, n->text, i, s ? "input " : "other values",

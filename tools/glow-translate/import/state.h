@@ -60,10 +60,36 @@ typedef struct import_call {
  */
 typedef struct import_bound {
     const glow_value *value;
-    glow_value *count;
+    glow_value *count; /* of a formal: NULL until it is asked for */
     int axis;
-    const struct import_bound *next;
+    import_body *body; /* of a formal: it, and the bound of the free variable */
+    struct import_bound *outer;
+    struct import_bound *next;
 } import_bound;
+
+/* An integer that sizes decide: at most `most`; its value, or NULL for `most`. */
+typedef struct import_extent {
+    int64_t most;
+    glow_value *count;
+} import_extent;
+
+/* The elements of a value that is computed of such sizes; see extent.c. */
+typedef struct import_extents {
+    const glow_value *value;
+    int count;
+    const import_extent *at;
+    const struct import_extents *next;
+} import_extents;
+
+/* Where the valid elements of concatenated tensors are; see compact.c. */
+typedef struct import_compaction {
+    int n_in;
+    int64_t *sizes;      /* of each operand along the axis */
+    glow_value **counts; /* NULL: all of it is valid */
+    glow_value *at, *count;
+    const glow_func *func;
+    const struct import_compaction *next;
+} import_compaction;
 
 struct importer {
     const import_options *options;
@@ -94,7 +120,9 @@ struct importer {
     import_constants *constants;
     glow_map *outputs; /* names of outputs, reserved */
 
-    const import_bound *bounds;
+    import_bound *bounds;
+    const import_extents *extents;
+    const import_compaction *compactions;
 
     int64_t folded, fold_limit; /* bytes of constants made by evaluation */
     int64_t fold_work;          /* operations spent on them */
@@ -193,29 +221,31 @@ bool import_body_returns(import_node *n, import_body *b, glow_value *const *out,
 /* The item in the current body for `item` of body `from`. */
 import_item import_bring(importer *im, import_item item,
                          const import_body *from);
-/* Makes `v` a free variable of `b`. */
-void import_body_takes(importer *im, import_body *b, glow_value *v);
+/* Makes `v`, of the function around `b`, a free variable of it; returns the formal. */
+glow_value *import_body_takes(importer *im, import_body *b, glow_value *v);
 /* Lists placeholder `s` as a formal of `f`, which is erased with it. */
 void import_add_formal(importer *im, const glow_func *f, glow_storage *s);
 /* Erases the functions after `last` and their formals, after a failure. */
 void import_forget_bodies(importer *im, glow_func *last);
-/* The bound of `v`, or NULL if all of it is valid. */
-const import_bound *import_bound_of(const importer *im, const glow_value *v);
+/* A bound of `v`, or NULL if all of it is valid. */
+const import_bound *import_bound_of(importer *im, const glow_value *v);
+/* Another one of the same value, along another axis, or NULL. */
+const import_bound *import_next_bound(importer *im, const import_bound *b);
+/* The bound of `v` along an axis, or NULL. */
+const import_bound *import_bound_at(importer *im, const glow_value *v,
+                                    int axis);
+/* All of `v` is valid, as ONNX demands it where it is used. */
+void import_forget_bounds(importer *im, const glow_value *v);
 /*
- * Records that `formal` of a body is `v`: if this is bounded, uses are refused.
+ * Records that `formal` of body `b` is `v`: it is bounded alike, or holds the same
+ * sizes.  The count becomes a free variable when it is asked for.
  */
-void import_bring_bound(importer *im, const glow_value *formal,
+void import_bring_bound(importer *im, import_body *b, const glow_value *formal,
                         const glow_value *v);
+void import_bring_extents(importer *im, import_body *b,
+                          const glow_value *formal, const glow_value *v);
 /* False after E0714 if result i of a body is bounded. */
 bool import_returns_whole(import_node *n, int i, const glow_value *v);
-/*
- * import_check_bounds, before a node is built: E0714 if it has a bounded
- * operand without a rule; else sets the number of this operand (-1: none) and
- * the rule. import_follow_bounds, after: applies the rule to the result.
- */
-bool import_check_bounds(import_node *n, int *operand, size_t *rule);
-bool import_follow_bounds(import_node *n, int operand, size_t rule);
-
 /* A name for a constant: `name` unless it is reserved for an output. */
 const char *import_storage_name(importer *im, const char *name);
 
