@@ -1,11 +1,13 @@
 /*
  * A layer by oneDNN, with the entry of a bundle, so that kernel.c times both alike.
  *
- *     cc -shared -fPIC -DKIND=... -DSIZES=... dnnl_layer.c -ldnnl
+ *     cc -shared -fPIC -DKIND=... -DSIZES=... -DIS_INT8=... dnnl_layer.c -ldnnl
  *
  * KIND is CONV, DECONV, FC or BMM; SIZES are its numbers, as struct layer has them.
  * Layouts and algorithm are oneDNN's choice, as they are between the layers of a
- * network; there is a bias and nothing behind it.  Constants are weights and bias,
+ * network; there is a bias and nothing behind it.  With IS_INT8 the input is u8, weights
+ * are s8, the bias is s32, and the sum times a scale for each channel is rounded and
+ * saturated to u8, as a Relu would.  Constants are weights and bias,
  * placeholders are the input, the other operand of BMM, and the result.
  */
 
@@ -31,6 +33,9 @@ enum { SOURCE, WEIGHTS, BIAS, RESULT, PARTS };
 static const layer l = {SIZES};
 static const int names[PARTS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS,
                                  DNNL_ARG_DST};
+static const dnnl_data_type_t kinds[PARTS] = {
+    IS_INT8 ? dnnl_u8 : dnnl_f32, IS_INT8 ? dnnl_s8 : dnnl_f32,
+    IS_INT8 ? dnnl_s32 : dnnl_f32, IS_INT8 ? dnnl_u8 : dnnl_f32};
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
 static dnnl_primitive_t primitive;
@@ -47,29 +52,61 @@ must(dnnl_status_t status, const char *what)
 }
 
 static dnnl_memory_desc_t
-any(int rank, const dnnl_dims_t sizes)
+any(int part, int rank, const dnnl_dims_t sizes)
 {
     dnnl_memory_desc_t d;
 
-    must(dnnl_memory_desc_init_by_tag(&d, rank, sizes, dnnl_f32,
+    must(dnnl_memory_desc_init_by_tag(&d, rank, sizes, kinds[part],
                                       dnnl_format_tag_any),
          "description");
     return d;
 }
 
+/* Scales of the results, one for each of `count` channels of axis 1. */
+static dnnl_primitive_attr_t
+scales(int64_t count)
+{
+    dnnl_primitive_attr_t made = NULL;
+    float *all = malloc((size_t)count * sizeof(*all));
+
+    if (!all)
+        abort();
+    for (int64_t i = 0; i < count; i++)
+        all[i] = 1e-3f;
+    must(dnnl_primitive_attr_create(&made), "attributes");
+    if (IS_INT8)
+        must(dnnl_primitive_attr_set_output_scales(made, count,
+                                                   count > 1 ? 1 << 1 : 0, all),
+             "scales");
+    free(all);
+    return made;
+}
+
+static dnnl_primitive_desc_t
+primitive_of(const void *d, int64_t scaled)
+{
+    dnnl_primitive_attr_t a = scales(scaled);
+    dnnl_primitive_desc_t made = NULL;
+
+    must(dnnl_primitive_desc_create(&made, d, a, engine, NULL), "kernel");
+    dnnl_primitive_attr_destroy(a);
+    return made;
+}
+
 static dnnl_primitive_desc_t
 window(void)
 {
-    dnnl_memory_desc_t x = any(4, (dnnl_dims_t){l.n, l.in, l.h, l.w});
-    dnnl_memory_desc_t y = any(4, (dnnl_dims_t){l.n, l.out, l.oh, l.ow});
-    dnnl_memory_desc_t b = any(1, (dnnl_dims_t){l.out});
+    dnnl_memory_desc_t x = any(SOURCE, 4, (dnnl_dims_t){l.n, l.in, l.h, l.w});
+    dnnl_memory_desc_t y =
+        any(RESULT, 4, (dnnl_dims_t){l.n, l.out, l.oh, l.ow});
+    dnnl_memory_desc_t b = any(BIAS, 1, (dnnl_dims_t){l.out});
     dnnl_dims_t grouped = {l.group, l.out / l.group, l.in / l.group, l.kh,
                            l.kw};
     dnnl_dims_t plain = {l.out, l.in, l.kh, l.kw};
-    dnnl_memory_desc_t w = l.group > 1 ? any(5, grouped) : any(4, plain);
+    dnnl_memory_desc_t w =
+        l.group > 1 ? any(WEIGHTS, 5, grouped) : any(WEIGHTS, 4, plain);
     dnnl_dims_t strides = {l.sh, l.sw}, pads = {l.ph, l.pw};
     dnnl_dims_t holes = {l.dilation - 1, l.dilation - 1};
-    dnnl_primitive_desc_t made = NULL;
     dnnl_convolution_desc_t conv;
     dnnl_deconvolution_desc_t deconv;
 
@@ -83,31 +120,23 @@ window(void)
                  &deconv, dnnl_forward_inference, dnnl_deconvolution_direct, &x,
                  &w, &b, &y, strides, holes, pads, pads),
              "deconvolution");
-    must(dnnl_primitive_desc_create(
-             &made, KIND == CONV ? (void *)&conv : (void *)&deconv, NULL,
-             engine, NULL),
-         "kernel");
-    return made;
+    return primitive_of(KIND == CONV ? (void *)&conv : (void *)&deconv, l.out);
 }
 
 static dnnl_primitive_desc_t
 product(void)
 {
-    dnnl_primitive_desc_t made = NULL;
-
     if (KIND == FC) {
-        dnnl_memory_desc_t x = any(2, (dnnl_dims_t){l.h, l.in});
-        dnnl_memory_desc_t w = any(2, (dnnl_dims_t){l.out, l.in});
-        dnnl_memory_desc_t b = any(1, (dnnl_dims_t){l.out});
-        dnnl_memory_desc_t y = any(2, (dnnl_dims_t){l.h, l.out});
+        dnnl_memory_desc_t x = any(SOURCE, 2, (dnnl_dims_t){l.h, l.in});
+        dnnl_memory_desc_t w = any(WEIGHTS, 2, (dnnl_dims_t){l.out, l.in});
+        dnnl_memory_desc_t b = any(BIAS, 1, (dnnl_dims_t){l.out});
+        dnnl_memory_desc_t y = any(RESULT, 2, (dnnl_dims_t){l.h, l.out});
         dnnl_inner_product_desc_t d;
 
         must(dnnl_inner_product_forward_desc_init(&d, dnnl_forward_inference,
                                                   &x, &w, &b, &y),
              "product");
-        must(dnnl_primitive_desc_create(&made, &d, NULL, engine, NULL),
-             "kernel");
-        return made;
+        return primitive_of(&d, l.out);
     }
 
     /* Both operands come from the network: they lie as they are written. */
@@ -116,12 +145,11 @@ product(void)
     dnnl_memory_desc_t da, db, dy;
     dnnl_matmul_desc_t d;
 
-    dnnl_memory_desc_init_by_tag(&da, 3, a, dnnl_f32, dnnl_abc);
-    dnnl_memory_desc_init_by_tag(&db, 3, b, dnnl_f32, dnnl_abc);
-    dnnl_memory_desc_init_by_tag(&dy, 3, y, dnnl_f32, dnnl_abc);
+    dnnl_memory_desc_init_by_tag(&da, 3, a, kinds[SOURCE], dnnl_abc);
+    dnnl_memory_desc_init_by_tag(&db, 3, b, kinds[WEIGHTS], dnnl_abc);
+    dnnl_memory_desc_init_by_tag(&dy, 3, y, kinds[RESULT], dnnl_abc);
     must(dnnl_matmul_desc_init(&d, &da, &db, NULL, &dy), "product");
-    must(dnnl_primitive_desc_create(&made, &d, NULL, engine, NULL), "kernel");
-    return made;
+    return primitive_of(&d, 1);
 }
 
 static void

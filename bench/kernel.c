@@ -2,44 +2,37 @@
  * Times the function of a bundle, in a shared library, beside what the core
  * can do.
  *
- *     kernel LIBRARY NAME WEIGHTS PLACEHOLDERS ACTIVATIONS ROUNDS
+ *     kernel KIND LIBRARY NAME WEIGHTS PLACEHOLDERS ACTIVATIONS ROUNDS
  *
- * WEIGHTS is the file of the constants, because code may take another way for other
- * numbers, such as offsets that are not 0.  Sizes are in bytes.  Inputs are drawn from
- * [-1, 1).  A round is a burst of
- * multiplications and additions in registers, calls with the same constants
- * (warm), and calls that go around copies of the constants, one behind the
+ * KIND is `float` or `int8`, of inputs and of the burst.  WEIGHTS is the file of the
+ * constants, because code may take another way for other numbers, such as offsets that
+ * are not 0.  Sizes are in bytes.  Inputs are drawn: floats from [-1, 1), or any bytes.
+ * A round is bursts of multiplications and additions in registers, calls with the same
+ * constants (warm), and calls that go around copies of the constants, one behind the
  * other, more than caches hold (cold).  Time is that of the thread, and a figure
  * the best of all calls: whoever shares the core can only take from it.  Prints
- * one line of JSON: GFLOP/s of the burst, GB/s of reading memory, microseconds.
+ * one line of JSON: GFLOP/s (or GOP/s) of a burst, GB/s of reading memory, microseconds.
  */
 
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
-#if defined(__AVX512F__)
-#define WIDTH 64
-#elif defined(__AVX2__)
-#define WIDTH 32
-#else
-#define WIDTH 16
-#endif
+#include "burst.h"
 
-enum { SUMS = 12, TURNS = 10000, MOST_COPIES = 4096, HUGE_PAGE = 2 << 20 };
+enum { TURNS = 20000, MOST_COPIES = 4096, HUGE_PAGE = 2 << 20 };
 
 static const size_t cold_bytes = (size_t)256 << 20;
 static const size_t stream_bytes = (size_t)64 << 20;
 static const double slice = 3e-3; /* seconds of each kind of calls in a round */
 static const double sample = 5e-5; /* the shortest time that is measured */
 
-typedef float vector __attribute__((vector_size(WIDTH)));
 typedef int (*entry_fn)(const uint8_t *constants, uint8_t *placeholders,
                         uint8_t *activations);
 
@@ -47,41 +40,9 @@ typedef struct bench {
     entry_fn entry;
     size_t constants, placeholders, activations;
     size_t copies, next;
+    bool is_int8;
     uint8_t *at[3];
 } bench;
-
-static double
-now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* GFLOP/s of sums that never leave the registers. */
-static double
-burst(void)
-{
-    static volatile float sink;
-    vector sum[SUMS], a, b;
-    double t;
-
-    for (size_t i = 0; i < WIDTH / sizeof(float); i++) {
-        a[i] = 0.9f + 0.001f * (float)i;
-        b[i] = 0.1f + 0.001f * (float)i;
-    }
-    for (int k = 0; k < SUMS; k++)
-        sum[k] = a * (float)k;
-    t = now();
-    for (int n = 0; n < TURNS; n++)
-        for (int k = 0; k < SUMS; k++)
-            sum[k] = sum[k] * a + b;
-    t = now() - t;
-    for (int k = 0; k < SUMS; k++)
-        sink += sum[k][0];
-    return 2.0 * TURNS * SUMS * WIDTH / sizeof(float) / t * 1e-9;
-}
 
 /* GB/s of reading memory that no cache holds. */
 static double
@@ -116,16 +77,17 @@ room(size_t size)
 }
 
 static void
-draw(uint8_t *p, size_t size)
+draw(uint8_t *p, size_t size, bool is_int8)
 {
     static uint32_t state = 12345;
 
     for (size_t i = 0; i + sizeof(float) <= size; i += sizeof(float)) {
         state = state * 1664525u + 1013904223u;
 
+        uint32_t bytes = state ^ state >> 16;
         float x = (float)(state >> 8) / (float)(1 << 23) - 1.0f;
 
-        memcpy(p + i, &x, sizeof(x));
+        memcpy(p + i, is_int8 ? (void *)&bytes : (void *)&x, sizeof(x));
     }
 }
 
@@ -169,7 +131,7 @@ prepare(bench *b, const char *weights)
     b->at[2] = room(b->activations);
     memcpy(b->at[0], from, b->constants);
     free(from);
-    draw(b->at[1], b->placeholders);
+    draw(b->at[1], b->placeholders, b->is_int8);
     memset(b->at[2], 0, b->activations);
     for (size_t i = 1; i < b->copies; i++)
         memcpy(b->at[0] + i * b->constants, b->at[0], b->constants);
@@ -197,35 +159,49 @@ calls(bench *b, int cold, double best)
     return best;
 }
 
+/* GOP/s in registers, of the fastest of several bursts, or `best`. */
+static double
+bursts(bool is_int8, double best)
+{
+    for (double end = now() + slice; now() < end;) {
+        double rate =
+            is_int8 ? burst_of_integers(TURNS) : burst_of_floats(TURNS);
+
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
 int
 main(int argc, char **argv)
 {
     double warm = 1e9, cold = 1e9, peak = 0, memory = 0;
     bench b = {0};
 
-    if (argc != 7) {
-        fprintf(stderr, "usage: kernel LIBRARY NAME WEIGHTS PLACEHOLDERS "
-                        "ACTIVATIONS ROUNDS\n");
+    if (argc != 8) {
+        fprintf(stderr, "usage: kernel KIND LIBRARY NAME WEIGHTS "
+                        "PLACEHOLDERS ACTIVATIONS ROUNDS\n");
         return 1;
     }
 
-    void *library = dlopen(argv[1], RTLD_NOW);
-    int rounds = atoi(argv[6]);
+    void *library = dlopen(argv[2], RTLD_NOW);
+    int rounds = atoi(argv[7]);
 
     if (library)
-        *(void **)&b.entry = dlsym(library, argv[2]);
+        *(void **)&b.entry = dlsym(library, argv[3]);
     if (!b.entry) {
         fprintf(stderr, "kernel: %s\n", dlerror());
         return 1;
     }
-    b.placeholders = strtoull(argv[4], NULL, 10);
-    b.activations = strtoull(argv[5], NULL, 10);
-    prepare(&b, argv[3]);
+    b.is_int8 = !strcmp(argv[1], "int8");
+    b.placeholders = strtoull(argv[5], NULL, 10);
+    b.activations = strtoull(argv[6], NULL, 10);
+    prepare(&b, argv[4]);
     calls(&b, 0, 1e9);
     for (int i = 0; i < rounds; i++) {
-        double rate = burst();
+        double rate;
 
-        peak = rate > peak ? rate : peak;
+        peak = bursts(b.is_int8, peak);
         warm = calls(&b, 0, warm);
         cold = calls(&b, 1, cold);
         rate = stream(b.at[0] + (size_t)(i % 4) * stream_bytes, stream_bytes);
