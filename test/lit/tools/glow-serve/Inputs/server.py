@@ -6,6 +6,15 @@ import json
 import signal
 import struct
 import subprocess
+import time
+
+
+def wait_for(true, said=lambda: ""):
+    """Waits until `true` holds, and ends with what `said` gives if that takes 100 s."""
+    until = time.monotonic() + 100
+    while not true():
+        assert time.monotonic() < until, said()
+        time.sleep(0.01)
 
 
 class Server:
