@@ -1,6 +1,10 @@
 /* Matrix products by register tiles: convolutions of one tap. */
 
+#include "codegen/cpu/kernels/direct/dots.h"
 #include "codegen/cpu/kernels/direct/shape.h"
+
+/* Packing a column takes as long as some rows of its products. */
+#define LEAST_DOT_ROWS 8
 
 /* [rows, depth] [depth, columns], `batch` times with B's apart. */
 static cpu_direct
@@ -45,16 +49,38 @@ glow_cpu_product_of(const glow_node *n)
     return product_of(n, 1, n->out[0]->type->shape.at[0], b.at[0], b.at[1]);
 }
 
+/* `d` with a right operand of few columns packed for dot products, if that pays. */
+static cpu_direct
+with_turned_dots(const cpu_target *t, cpu_direct d)
+{
+    cpu_direct packed = d;
+
+    packed.packed = packed.may_dot = true;
+    return glow_cpu_with_dots(t, packed).form.dots && d.out_w >= LEAST_DOT_ROWS
+               ? packed
+               : d;
+}
+
 /* The sums of `n`, with the packing of a right operand that is not constant. */
 static cpu_direct
 sums_of(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d = glow_cpu_product_of(n);
 
-    if (t && glow_cpu_all(n, GLOW_FLOAT) && d.batch == 1 && d.pixel > 0 &&
-        !glow_cpu_is_whole_constant(n->in[1]) && glow_cpu_pays_panels(t, &d))
+    if (!t || !glow_cpu_all(n, GLOW_FLOAT) || d.batch > 1 || d.pixel <= 0 ||
+        glow_cpu_is_whole_constant(n->in[1]))
+        return d;
+    d = with_turned_dots(t, d);
+    if (!d.packed && glow_cpu_pays_panels(t, &d))
         d.packed = d.by_panels = true;
     return d;
+}
+
+/* True if `d`, the sums of `n`, has its right operand packed when it runs. */
+static bool
+is_turned(const cpu_direct *d, const glow_node *n)
+{
+    return d->packed && !glow_cpu_is_whole_constant(n->in[1]);
 }
 
 static bool
@@ -72,8 +98,8 @@ emit_matmul(cpu_job *j)
     cpu_direct d = sums_of(j->g->target, j->n);
     cpu_filter filter = glow_cpu_product_filter(&d, NULL);
 
-    d.packed = d.by_panels || j->packed;
-    d.turned = d.by_panels ? &filter : NULL;
+    d.turned = is_turned(&d, j->n) ? &filter : NULL;
+    d.packed = d.turned || j->packed;
     glow_cpu_emit_direct(j, &d);
 }
 
@@ -82,7 +108,7 @@ matmul_packed_size(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d = sums_of(t, n);
 
-    return d.packed && !d.by_panels ? glow_cpu_direct_size(t, &d) : 0;
+    return d.packed && !is_turned(&d, n) ? glow_cpu_direct_size(t, &d) : 0;
 }
 
 static int64_t
@@ -90,8 +116,8 @@ matmul_room(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d = sums_of(t, n);
 
-    return d.by_panels ? glow_cpu_turned_room(t, &d)
-                       : glow_cpu_direct_room(t, &d);
+    return is_turned(&d, n) ? glow_cpu_turned_room(t, &d)
+                            : glow_cpu_direct_room(t, &d);
 }
 
 static int64_t

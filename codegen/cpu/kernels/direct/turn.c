@@ -2,6 +2,7 @@
  * Packs weights that are not constant at run time, into scratch, in the layout
  * of pack.c.  The weights of a vector of output channels are copied if they are
  * contiguous; else they are transposed in blocks of as many depths as it has lanes.
+ * Those of dot products are vectors along the depth (dots.h).
  *
  * The time is proportional to the size of the weights, once for each thread;
  * the sums take as much for each pixel.
@@ -186,6 +187,65 @@ glow_cpu_turned_room(const cpu_target *t, const cpu_direct *d)
                : sum;
 }
 
+/* `live` lanes of the depth from vector `step` of it on, of one output. */
+static cg_value
+along_depth(const turner *t, cg_value step, int live, int64_t output)
+{
+    cg *g = t->g;
+    const cpu_filter *f = t->filter;
+    int lanes = t->s->lanes;
+    cg_value at = cg_mulc(g, step, lanes * f->depth), v;
+
+    at = cg_addc(g, at, f->first + output * f->output);
+    if (f->depth == 1) {
+        g->live = live;
+        v = glow_cg_load(g, t->from, at, lanes);
+        g->live = 0;
+        return v;
+    }
+    v = LLVMConstNull(glow_cg_vector(g->f32, lanes));
+    for (int i = 0; i < live; i++) {
+        cg_value x = glow_cg_load(g, t->from, cg_addc(g, at, i * f->depth), 1);
+
+        v = LLVMBuildInsertElement(
+            g->builder, v, x, LLVMConstInt(g->i32, (unsigned)i, false), "");
+    }
+    return v;
+}
+
+/* Packs `live` lanes of vector `step` of the depth, for all outputs. */
+static void
+turn_dots(const turner *t, cg_value step, int live)
+{
+    cg *g = t->g;
+    int64_t outputs = t->d->outputs;
+
+    for (int64_t o = 0; o < outputs; o++) {
+        cg_value to = cg_addc(g, cg_mulc(g, step, outputs), o);
+
+        glow_cg_store(g, t->to, cg_mulc(g, to, t->s->lanes),
+                      along_depth(t, step, live, o));
+    }
+}
+
+/* Packs a product's right operand for dot products. */
+static void
+turn_all_dots(const turner *t)
+{
+    cg *g = t->g;
+    const cpu_direct *d = t->d;
+    int64_t whole = d->channels - d->form.odd;
+    cg_loop l;
+
+    if (whole > 0) {
+        glow_cg_for(g, &l, whole);
+        turn_dots(t, l.i, t->s->lanes);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (d->form.odd)
+        turn_dots(t, cg_i64(g, whole), d->form.tail);
+}
+
 cg_value
 glow_cpu_turn_weights(cpu_job *j, const cpu_direct *d, const cpu_shape *s)
 {
@@ -200,6 +260,10 @@ glow_cpu_turn_weights(cpu_job *j, const cpu_direct *d, const cpu_shape *s)
     };
     if (d->kernel_h * d->kernel_w == 0)
         return t.to.at;
+    if (d->form.dots) {
+        turn_all_dots(&t);
+        return t.to.at;
+    }
     t.group = glow_cg_for(g, &group, d->groups);
     if (whole > 0) {
         glow_cg_for(g, &l, whole);
