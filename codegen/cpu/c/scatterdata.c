@@ -7,6 +7,12 @@
 #include "codegen/cpu/c/element.h"
 #include "glow/ops.h"
 
+typedef uint8_t scatter_bytes __attribute__((vector_size(32), aligned(1)));
+typedef float scatter_floats __attribute__((vector_size(32), aligned(4)));
+
+#define SCATTER_BYTES ((int64_t)sizeof(scatter_bytes))
+#define SCATTER_FLOATS ((int64_t)(sizeof(scatter_floats) / sizeof(float)))
+
 INLINE double
 scatter_real(int64_t reduction, double x, double y)
 {
@@ -61,6 +67,29 @@ scatter_element(void *out, int64_t to, const void *in, int64_t from,
                             get_int(in, kind, from)));
 }
 
+/*
+ * The first elements of a slice in whole vectors: what is stored as it is, and sums of
+ * floats.  Returns how many.
+ */
+INLINE int64_t
+scatter_vectors(void *out, const void *in, int64_t size, int64_t kind,
+                int64_t reduction)
+{
+    int64_t bytes = size * bytes_of(kind), k = 0;
+
+    if (reduction == GLOW_SCATTER_NONE) {
+        for (; k + SCATTER_BYTES <= bytes; k += SCATTER_BYTES)
+            *(scatter_bytes *)((uint8_t *)out + k) =
+                *(const scatter_bytes *)((const uint8_t *)in + k);
+        return k / bytes_of(kind);
+    }
+    if (reduction == GLOW_SCATTER_ADD && kind == GLOW_FLOAT)
+        for (; k + SCATTER_FLOATS <= size; k += SCATTER_FLOATS)
+            *(scatter_floats *)((float *)out + k) +=
+                *(const scatter_floats *)((const float *)in + k);
+    return k;
+}
+
 int64_t
 glow_c_scatterdata(void *out, int64_t kind, const void *indices,
                    int64_t index_kind, const void *slices, const int64_t *shape,
@@ -78,7 +107,13 @@ glow_c_scatterdata(void *out, int64_t kind, const void *indices,
                 return 1;
             to = to * shape[d] + x;
         }
-        for (int64_t k = 0; k < size; k++)
+
+        int64_t bytes = size * bytes_of(kind);
+
+        for (int64_t k = scatter_vectors((uint8_t *)out + to * bytes,
+                                         (const uint8_t *)slices + i * bytes,
+                                         size, kind, reduction);
+             k < size; k++)
             scatter_element(out, to * size + k, slices, i * size + k, kind,
                             reduction);
     }
