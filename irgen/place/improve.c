@@ -102,7 +102,8 @@ glow_place_improve(glow_place_problem *p, glow_place_best *b, int64_t enough,
 
     h.grain = find_grain(p);
     p->bound = (p->bound + h.grain - 1) / h.grain * h.grain;
-    for (int64_t slice = FIRST_SLICE; h.budget > 0; slice *= 4) {
+    for (int64_t slice = FIRST_SLICE; h.budget > 0;
+         slice = slice < h.budget / 4 ? slice * 4 : h.budget) {
         int64_t low = p->bound > enough ? p->bound : enough;
         glow_place_answer found;
 

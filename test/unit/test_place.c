@@ -99,6 +99,26 @@ orders_differ(void **unused)
     glow_arena_free(a);
 }
 
+/*
+ * Alignment leaves heights above the bound that no placement has, each refuted within a few
+ * steps: more of them than doublings of the steps for each that a number holds.
+ */
+static void
+many_heights_are_refuted(void **unused)
+{
+    glow_arena *a = glow_arena_new();
+    glow_lifetime b[] = {LIFE(0, 2, 1), LIFE(1, 3, 1)};
+    glow_placement p;
+
+    (void)unused;
+    b[0].align = b[1].align = 128;
+    assert_true(glow_place_buffers(a, b, 2, NULL, &p));
+    must_be_valid(b, 2, &p);
+    assert_int_equal(p.height, 129);
+    assert_int_equal(p.bound, 129);
+    glow_arena_free(a);
+}
+
 static uint64_t
 next(uint64_t *x)
 {
@@ -589,9 +609,11 @@ has_data(const char *name)
 #define OWN_TESTS                                                              \
     cmocka_unit_test(nothing_takes_nothing),                                   \
         cmocka_unit_test(bad_numbers_are_refused),                             \
-        cmocka_unit_test(orders_differ), cmocka_unit_test(spaces_are_kept),    \
-        cmocka_unit_test(faults_are_found), cmocka_unit_test(random_problems), \
-        cmocka_unit_test(exact_is_exact), cmocka_unit_test(large_problems)
+        cmocka_unit_test(orders_differ),                                       \
+        cmocka_unit_test(many_heights_are_refuted),                            \
+        cmocka_unit_test(spaces_are_kept), cmocka_unit_test(faults_are_found), \
+        cmocka_unit_test(random_problems), cmocka_unit_test(exact_is_exact),   \
+        cmocka_unit_test(large_problems)
 
 int
 main(void)
