@@ -221,10 +221,10 @@ turn_dots(const turner *t, cg_value step, int live)
     int64_t outputs = t->d->outputs;
 
     for (int64_t o = 0; o < outputs; o++) {
+        cg_value v = along_depth(t, step, live, o);
         cg_value to = cg_addc(g, cg_mulc(g, step, outputs), o);
 
-        glow_cg_store(g, t->to, cg_mulc(g, to, t->s->lanes),
-                      along_depth(t, step, live, o));
+        glow_cg_store(g, t->to, cg_mulc(g, to, t->s->lanes), v);
     }
 }
 
