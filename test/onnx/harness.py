@@ -124,8 +124,6 @@ class Case:
                 bound[wanted[1]] = files[wanted[1]]
             elif not allowed:
                 allowed = ["-allow-bounded"]
-            elif len(bound) < len(files):
-                bound = dict(files)  # such as the condition of a Loop that grows a value
             else:
                 raise Failure(code, text)
 

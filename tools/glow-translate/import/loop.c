@@ -335,6 +335,18 @@ give_results(loop *l, const glow_node *made, const import_grown *grown,
     return !n->failed;
 }
 
+/* A hint to bind an input that the trip count or the condition depends on, or NULL. */
+static const char *
+hint_to_bind_trips(const import_node *n)
+{
+    const char *hint = NULL;
+
+    for (int i = 0; i < 2 && !hint; i++)
+        if (n->in[i])
+            hint = import_bind_hint(n->im, n->in[i]);
+    return hint;
+}
+
 static bool
 make_bounded(loop *l)
 {
@@ -367,9 +379,10 @@ make_bounded(loop *l)
             import_forget_bounds(n->im, row);
     }
     if (!fits(l))
-        return import_refuse(n, "E0714",
-                             "a carried value changes its type, and how many "
-                             "iterations there are depends on data");
+        return import_refuse_hint(
+            n, "E0714", hint_to_bind_trips(n),
+            "a carried value changes its type, and how many "
+            "iterations there are depends on data");
     if (!l->always)
         keep_ones(l);
     made = build_node(l);
