@@ -2,7 +2,7 @@
  * Packs weights that are not constant at run time, into scratch, in the layout
  * of pack.c.  The weights of a vector of output channels are copied if they are
  * contiguous; else they are transposed in blocks of as many depths as it has lanes.
- * Those of dot products are vectors along the depth (dots.h).
+ * Weights of dot products are packed in vectors along the depth (dots.h).
  *
  * The time is proportional to the size of the weights, once for each thread;
  * the sums take as much for each pixel.
