@@ -16,13 +16,11 @@
 /*
  * Cost model: the time of an element of each sum, in that of a multiplication, on a core
  * that multiplies 64 bytes of floats in a cycle.  FAR: beyond the core's cache; FURTHER:
- * beyond SHARE times that.  Two levels by vectors of 32 bytes pay up to 4 MB, by those of 64
- * up to 8.
+ * beyond SHARE times that.
  */
-#define SUM_OF_X 3.5        /* of an operand */
-#define FAR_SUM_OF_X 7.0    /* each, at one level */
-#define FAR_SUM_OF_TWO 14.0 /* at two */
-#define FURTHER_SUM_OF_X 30.0
+#define SUM_OF_X 3.5 /* of an operand */
+#define FAR_SUM_OF_X 8.0
+#define FURTHER_SUM_OF_X 14.0
 #define SHARE 8
 #define READ_OF_X 0.2      /* of an operand, for each group */
 #define SUM_OF_WEIGHTS 2.0 /* of T */
@@ -51,9 +49,8 @@ operands_time(const cpu_target *t, const cpu_strassen *s)
                       (double)strassen_rows(s) * (double)s->depth;
     double groups = (double)strassen_groups(s);
     int64_t bytes = strassen_parts(s) * strassen_operands_bytes(s);
-    double far = s->levels == 1 ? FAR_SUM_OF_X : FAR_SUM_OF_TWO;
     double making = bytes <= t->cache_bytes           ? SUM_OF_X
-                    : bytes <= SHARE * t->cache_bytes ? far
+                    : bytes <= SHARE * t->cache_bytes ? FAR_SUM_OF_X
                                                       : FURTHER_SUM_OF_X;
     double reading = bytes <= t->cache_bytes / 2 ? 0 : READ_OF_X;
 

@@ -108,7 +108,7 @@ strassen_pitch(const cpu_strassen *s)
 static inline int64_t
 strassen_operand_bytes(const cpu_strassen *s)
 {
-    return strassen_rows(s) * strassen_pitch(s);
+    return strassen_odd(strassen_rows(s) * strassen_pitch(s));
 }
 
 static inline int64_t

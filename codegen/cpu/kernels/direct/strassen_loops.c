@@ -47,9 +47,8 @@ static const int64_t minus_of[CPU_PRODUCTS] = {T, T, W11, T, T, W12, T};
 /* Differences that the first tile makes: of no T of level 1, or with one. */
 static const int64_t plain_less[CPU_PRODUCTS] = {0, 0, 1, 1, 1, 1, 0};
 static const int64_t outer_less[CPU_PRODUCTS] = {1, 1, 2, 2, 1, 1, 0};
-/* The block of the next weights that is prefetched meanwhile: for the next product, or group. */
-static const int64_t ahead_inner[CPU_PRODUCTS] = {0, 1, 2, 3, 0, 1, 2};
-static const int64_t ahead_outer[CPU_PRODUCTS] = {1, 2, 3, 1, 2, 4, 4};
+/* The block of weights that is prefetched meanwhile: for the next product; 4: of the next part. */
+static const int64_t ahead_of[CPU_PRODUCTS] = {1, 2, 3, 1, 2, 4, 4};
 
 /* Parts of the scratch: strips and T of each level. */
 typedef struct areas {
@@ -312,30 +311,33 @@ make_tiles(maker *m, const product *p)
 
 /*
  * Has the tiles of a product prefetch weights, where no cache holds all of them: of one
- * level a block of the next group; of two a share of the next block.
+ * level the next block; of two a share of it.
  */
 static void
 plan_ahead(maker *m, product *p)
 {
     cg *g = m->j->g;
     const cpu_strassen *s = m->s;
-    int64_t tiles = cg_ceil_div(strassen_rows(s), s->tile), block, share;
-    int64_t panel = strassen_panel_bytes(s, m->depth);
-    bool is_two = s->levels == 2;
-    cg_value at;
+    int64_t tiles = cg_ceil_div(strassen_rows(s), s->tile), share;
+    int64_t block = strassen_panel_bytes(s, m->depth);
+    cg_value at = s->levels == 1 ? p->number : m->outer;
 
     if (strassen_groups(s) * strassen_group_bytes(s) <=
         g->target->cache_bytes / FEW_WEIGHTS)
         return;
-    block = is_two ? CPU_BLOCKS * panel : panel;
-    p->tile.ahead = glow_cpu_tile_ahead(&p->tile, block,
-                                        is_two ? tiles * CPU_PRODUCTS : tiles);
-    share = p->tile.ahead * CPU_LINE * glow_cpu_tile_chunks(&p->tile) * tiles;
-    at = table_at(m, m->ahead, is_two ? m->outer : p->number);
+    if (s->levels == 2) {
+        block *= CPU_BLOCKS;
+        tiles *= CPU_PRODUCTS;
+    }
+    p->tile.ahead = glow_cpu_tile_ahead(&p->tile, block, tiles);
+    at = cg_mulc(g, table_at(m, m->ahead, at), block);
     p->ahead = part_weights(m);
-    at = glow_cg_at(g, p->ahead, cg_mulc(g, at, block));
-    p->ahead = is_two ? glow_cg_at(g, at, cg_mulc(g, p->number, share))
-                      : glow_cg_atc(g, at, CPU_BLOCKS * block);
+    p->ahead = glow_cg_at(g, p->ahead, at);
+    if (s->levels == 1)
+        return;
+    share = p->tile.ahead * CPU_LINE * glow_cpu_tile_chunks(&p->tile) * tiles /
+            CPU_PRODUCTS;
+    p->ahead = glow_cg_at(g, p->ahead, cg_mulc(g, p->number, share));
 }
 
 /* Sets what T of a product is made of, where its weights are blocks at `w`. */
@@ -550,8 +552,7 @@ glow_cpu_emit_strassen(cpu_job *j, const cpu_strassen *s)
     m.minus = glow_cpu_table(g, minus_of, CPU_PRODUCTS);
     m.plain = glow_cpu_table(g, plain_less, CPU_PRODUCTS);
     m.less = glow_cpu_table(g, outer_less, CPU_PRODUCTS);
-    m.ahead = glow_cpu_table(g, s->levels == 2 ? ahead_outer : ahead_inner,
-                             CPU_PRODUCTS);
+    m.ahead = glow_cpu_table(g, ahead_of, CPU_PRODUCTS);
     glow_cpu_strassen_operands(j, s, m.at.operands);
     glow_cg_loop_guarded(g, &l, j->begin, end, 1, NULL, 0);
     make_group(&m, l.i);
