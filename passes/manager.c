@@ -151,14 +151,6 @@ glow_node_scratch(const glow_pass_run *run, const glow_node *n)
     return b && b->scratch ? b->scratch(n, run->pipeline->code) : 0;
 }
 
-double
-glow_node_speed(const glow_pass_run *run, const glow_node *n)
-{
-    const glow_backend *b = glow_run_backend(run);
-
-    return b && b->speed ? b->speed(n, run->pipeline->code) : 1;
-}
-
 int64_t
 glow_run_cache(const glow_pass_run *run)
 {

@@ -196,7 +196,6 @@ static const glow_pipeline_entry generate[] = {
     {"before-lower", "composite operators of the backend's own"},
     {"lower", "backends have the primitive operators"},
     {"flatten-convolution", "kernels of images serve volumes"},
-    {"strassen", "products of large matrices, if the backend has a cache"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
     {"after-lower", "kernels of the backend's own"},
@@ -255,8 +254,8 @@ static const glow_pipeline_entry Os[] = {
      "have padding of their own"},
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
                       "one end of a network to the other"},
-    {"arrange", "an order, buffers, places; without strassen and tile-rows, "
-                "which trade memory for time"},
+    {"arrange", "an order, buffers, places; without tile-rows, which trades "
+                "memory for time"},
     {0},
 };
 

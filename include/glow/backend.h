@@ -154,11 +154,6 @@ struct glow_backend {
      */
     int64_t (*scratch)(const glow_node *n, const glow_target_options *t);
     /*
-     * How many times the rate of the target (glow_target, flops_per_second) the kernel
-     * of a product of float reaches; at least 1.  NULL: 1.
-     */
-    double (*speed)(const glow_node *n, const glow_target_options *t);
-    /*
      * Required alignment of an alloc or weight, a power of two.  NULL: that of its
      * elements.
      */

@@ -128,8 +128,6 @@ GLOW_API const struct glow_backend *glow_run_backend(const glow_pass_run *run);
  */
 GLOW_API int64_t glow_node_scratch(const glow_pass_run *run,
                                    const glow_node *n);
-/* Speedup of the product `n` on that backend over the rate of glow_run_target. */
-GLOW_API double glow_node_speed(const glow_pass_run *run, const glow_node *n);
 /* The cache of a core of that backend's machine, in bytes; 0: none is known. */
 GLOW_API int64_t glow_run_cache(const glow_pass_run *run);
 /* The machine to count for: of -target-file=, else of the backend, else

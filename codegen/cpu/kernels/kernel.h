@@ -101,8 +101,6 @@ typedef struct cpu_kernel {
      * after.  INT64_MAX: the size overflows.
      */
     int64_t (*scratch_size)(const cpu_target *t, const glow_node *n);
-    /* Of products of float: times the rate of vectors, at least 1.  NULL: 1. */
-    double (*speed)(const cpu_target *t, const glow_node *n);
     /*
      * Number of independent units of the iteration space; several threads then
      * compute some each, with scratch of their own.  `emit` generates code for

@@ -667,15 +667,6 @@ scratch(const glow_node *n, const glow_target_options *o)
                : 0;
 }
 
-static double
-speed(const glow_node *n, const glow_target_options *o)
-{
-    cpu_target t = known_target(o);
-    const cpu_kernel *k = glow_cpu_find_kernel(&t, n);
-
-    return k && k->speed ? k->speed(&t, n) : 1;
-}
-
 /*
  * The alignment of a buffer: a cache line for scratch, of which kernels choose
  * the elements; else one element.
@@ -751,7 +742,6 @@ const glow_backend glow_backend_cpu = {
     .unload = unload,
     .emit = glow_cpu_emit,
     .scratch = scratch,
-    .speed = speed,
     .align = align,
     .cache = cache,
     .machine = machine,

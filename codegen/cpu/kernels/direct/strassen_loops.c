@@ -21,9 +21,8 @@
  *           sums of the results of level 2      to strips of level 1
  *       sums of the results of level 1          and what follows the product
  *
- * So weights need no more memory than in a plain product, unlike those of the pass
- * `strassen`: the sums T are computed while a panel is in the cache.  The results of a product
- * are strips of its rows by the columns of a group.  Huang, Smith, Henry and van de Geijn,
+ * So weights need no more memory than in a plain product: the sums T are computed while a panel
+ * is in the cache.  The results of a product are strips of its rows by the columns of a group.  Huang, Smith, Henry and van de Geijn,
  * Strassen's algorithm reloaded, SC 2016, add up the operands so, as they are packed.
  *
  * One code of a tile does for all products: which operands are theirs is read from tables.

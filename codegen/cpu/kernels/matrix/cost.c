@@ -133,17 +133,6 @@ glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
     return CALL + (cycles > reading ? cycles : reading);
 }
 
-double
-glow_cpu_matrix_speed(const cpu_target *t, const direct *d)
-{
-    matrix m;
-    double speed = 1;
-
-    if (glow_cpu_matrix_of(t, d, &m))
-        speed = glow_cpu_direct_cycles(t, d) / glow_cpu_matrix_cycles(t, &m);
-    return speed > 1 ? speed : 1;
-}
-
 bool
 glow_cpu_pays_matrix(const cpu_target *t, const glow_type *type, double cycles,
                      double vectors)

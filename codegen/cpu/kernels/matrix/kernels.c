@@ -104,12 +104,6 @@ takes(const cpu_target *t, const glow_node *n, const cpu_direct *d)
         of(n, &d);                                                           \
         return glow_cpu_matrix_room(t, &d);                                  \
     }                                                                        \
-    static double id##_speed(const cpu_target *t, const glow_node *n)        \
-    {                                                                        \
-        cpu_direct d;                                                        \
-        of(n, &d);                                                           \
-        return glow_cpu_matrix_speed(t, &d);                                 \
-    }                                                                        \
     static int64_t id##_units(const cpu_target *t, const glow_node *n)       \
     {                                                                        \
         cpu_direct d;                                                        \
@@ -141,7 +135,6 @@ takes(const cpu_target *t, const glow_node *n, const cpu_direct *d)
         .packed_size = id##_packed_size,                                     \
         .pack = id##_pack,                                                   \
         .scratch_size = id##_room,                                           \
-        .speed = id##_speed,                                                 \
         .units = id##_units,                                                 \
         .choices = id##_choices,                                             \
         .remark = id##_remark,                                               \

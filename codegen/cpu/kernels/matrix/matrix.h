@@ -94,9 +94,6 @@ double glow_cpu_matrix_unit_cycles(const cpu_target *t, int rows, int unit,
 void glow_cpu_matrix_choices(const cpu_target *t, const cpu_direct *d,
                              const cpu_kernel *kernel, cpu_choices *to);
 
-/* The time of vectors by that of matrix registers, at least 1. */
-double glow_cpu_matrix_speed(const cpu_target *t, const cpu_direct *d);
-
 /* The text of a remark on floats by parts, see cpu_kernel; of bfloat16 none. */
 void glow_cpu_matrix_remark(const cpu_target *t, const cpu_direct *d,
                             bool taken, glow_buf *b);
